@@ -1,0 +1,30 @@
+"""The error family of robx.
+
+Every error that robx raises on purpose is a :class:`RobxError` and also the builtin that a caller
+would expect (``ValueError``, ``TypeError``). Messages say what was expected, what came, and what
+to do about it.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ImportMismatch", "InvalidInput", "InvalidModel", "RobxError", "UnsupportedModel"]
+
+
+class RobxError(Exception):
+    """Base of every error that robx raises on purpose."""
+
+
+class InvalidInput(RobxError, ValueError):
+    """A table, parameter or label given by the caller does not fit."""
+
+
+class InvalidModel(RobxError, ValueError):
+    """A model or model file is damaged: its own parts contradict each other."""
+
+
+class UnsupportedModel(RobxError, TypeError):
+    """A model is sound, but of a kind that cannot be turned into a `TreeEnsemble`."""
+
+
+class ImportMismatch(RobxError, ValueError):
+    """An imported model scored a row differently from the model that it was imported from."""

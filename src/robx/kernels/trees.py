@@ -1,0 +1,133 @@
+"""Laying out trees and scoring rows with them.
+
+The layout that all kernels share
+---------------------------------
+Nodes of all trees stand in one array, each tree in preorder, so that the left child of node ``i``
+is ``i + 1``. ``node_split[i]`` is the index of the node's split, or ``-1 - leaf`` for a leaf.
+Splits are shared between nodes and sorted by feature: a row goes left when ``x <= threshold``, when
+``x`` is missing and ``missing_left`` is set, or, for a split with a category row, when the bit of
+its code is set there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+
+__all__ = ["goes_left", "margins", "preorder", "right_children"]
+
+
+@njit(nogil=True, cache=True)
+def preorder(left: IntArray, right: IntArray, start: IntArray, order: IntArray) -> int:
+    """Write the nodes that each root reaches, in preorder.
+
+    Parameters
+    ----------
+    left, right : (N,) int64
+        Children, as indices into these arrays; negative for a leaf.
+    start : (T + 1,) int64
+        First node of each tree, which is its root.
+    order : (N,) int64
+        Receives the old indices in the new order; the unused end is filled with -1.
+
+    Returns
+    -------
+    int
+        ``-1 - tree`` for the first tree in which a node is reached twice (a cycle or a shared
+        child), 0 if there is none.
+    """
+    n_nodes = left.shape[0]
+    seen = np.zeros(n_nodes, dtype=np.bool_)
+    stack = np.empty(n_nodes + 1, dtype=np.int64)
+    count = 0
+    for tree in range(start.shape[0] - 1):
+        stack[0] = start[tree]
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            if seen[node]:
+                return -1 - tree
+            seen[node] = True
+            order[count] = node
+            count += 1
+            if left[node] >= 0:
+                stack[depth] = right[node]
+                stack[depth + 1] = left[node]
+                depth += 2
+    order[count:] = -1
+    return 0
+
+
+@njit(nogil=True, cache=True)
+def right_children(is_split: BoolArray) -> IntArray:
+    """Right child of every split of full binary trees in preorder; 0 at leaves.
+
+    A tree that is not closed leaves its open splits at 0; nothing is read out of range.
+    """
+    n_nodes = is_split.shape[0]
+    right = np.zeros(n_nodes, dtype=np.int32)
+    waiting = np.empty(n_nodes, dtype=np.int64)
+    depth = 0
+    for node in range(n_nodes):
+        if is_split[node]:
+            waiting[depth] = node
+            depth += 1
+        elif depth > 0 and node + 1 < n_nodes:
+            depth -= 1
+            right[waiting[depth]] = node + 1
+    return right
+
+
+@njit(nogil=True, cache=True, inline="always")
+def goes_left(
+    x: float,
+    split: int,
+    threshold: FloatArray,
+    missing_left: BoolArray,
+    category_row: IntArray,
+    category_bits: WordArray,
+) -> bool:
+    """Tell whether a value goes left at a split."""
+    if x != x:
+        return bool(missing_left[split])
+    row = category_row[split]
+    if row < 0:
+        return bool(x <= threshold[split])
+    code = int(x)
+    return bool((category_bits[row, code >> 6] >> (code & 63)) & 1)
+
+
+@njit(nogil=True, cache=True)
+def margins(
+    X: FloatArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    missing_left: BoolArray,
+    category_row: IntArray,
+    category_bits: WordArray,
+    tree_start: IntArray,
+    tree_class: IntArray,
+    node_split: IntArray,
+    node_right: IntArray,
+    leaf_value: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Add every tree's leaf value to ``out[row, class]``, tree by tree, in the dtype of ``out``.
+
+    Sums are carried out in the order of the trees and in the precision of the leaf values, so that
+    a library that sums in float32 is followed bit by bit.
+    """
+    for i in range(X.shape[0]):
+        for tree in range(tree_class.shape[0]):
+            node = tree_start[tree]
+            split = node_split[node]
+            while split >= 0:
+                left = goes_left(
+                    X[i, feature[split]], split, threshold, missing_left, category_row, category_bits
+                )
+                node = node + 1 if left else node_right[node]
+                split = node_split[node]
+            out[i, tree_class[tree]] += leaf_value[-1 - split]

@@ -1,0 +1,277 @@
+"""The door for tables: pandas, polars, pyarrow or numpy in, one float64 matrix out.
+
+Columns are known by name. A frame may have them in any order; a column that is missing, extra,
+doubled or of the wrong kind is an error that names it. Categories become codes; missing values, and
+values that the model takes to mean "missing", become NaN. Rows are never dropped or reordered.
+
+This module decides nothing about models: `Column` says what a model wants of each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+
+__all__ = ["Category", "Column", "column_names", "read_matrix", "take"]
+
+Category = str | int | float | bool
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a model wants of one column.
+
+    Parameters
+    ----------
+    name : str
+        The column's name in a frame.
+    n_codes : int
+        How many categories it has; 0 for a number. Codes run from 0 to ``n_codes - 1``.
+    categories : tuple, optional
+        The categories behind the codes, in order, where the model knows them.
+    by_value : bool
+        An array holds the categories themselves, not their codes.
+    unseen_is_missing : bool
+        A code that the model was not trained on counts as missing. Otherwise it becomes the code
+        ``n_codes``, for which every split of the model has an answer too.
+    missing_range : (float, float), optional
+        Values in this closed range mean "missing", besides NaN.
+    takes_missing : bool
+        Whether a missing value has a meaning to the model.
+    largest : float
+        The largest absolute value that the model takes.
+    """
+
+    name: str
+    n_codes: int = 0
+    categories: tuple[Category, ...] | None = None
+    by_value: bool = False
+    unseen_is_missing: bool = False
+    missing_range: tuple[float, float] | None = None
+    takes_missing: bool = True
+    largest: float = float("inf")
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the column holds categories."""
+        return self.n_codes > 0
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """Names of a frame's columns, or None for a table that has no names."""
+    frame = _as_frame(X, "X")
+    return None if frame is None else tuple(map(str, frame.columns))
+
+
+def take(X: Any, rows: NDArray[np.integer[Any]], names: Sequence[str] | None = None) -> Any:
+    """Some rows of a table, in its own kind, with a frame's columns in the order of `names`."""
+    frame = _as_frame(X, "X")
+    if frame is None:
+        return np.asarray(X)[rows]
+    return (frame if names is None else frame.select(list(names)))[rows].to_native()
+
+
+def read_matrix(X: object, columns: Sequence[Column], *, named: bool, what: str = "X") -> Matrix:
+    """Read a table into the numbers that a model's splits are written in.
+
+    Parameters
+    ----------
+    X : table of shape (n, d)
+        A pandas, polars or pyarrow frame, or anything that numpy takes as a matrix.
+    columns : sequence of d Columns
+        What the model wants, in its order.
+    named : bool
+        Whether the names in `columns` are the user's. A model trained on a bare array has none; it
+        takes a frame's columns as they stand.
+    what : str
+        What to call the table in an error.
+
+    Returns
+    -------
+    (n, d) float64
+        C-ordered and fresh: the caller's table is never changed or shared.
+    """
+    frame = _as_frame(X, what)
+    if frame is None:
+        raw = _from_array(X, columns, what)
+        for j, column in enumerate(columns):
+            if column.by_value:
+                raw[:, j] = _codes_of_values(raw[:, j], column, what)
+    else:
+        raw = _from_frame(frame, columns, named, what)
+    for j, column in enumerate(columns):
+        _settle(raw[:, j], column, what)
+    return raw
+
+
+def _as_frame(X: object, what: str) -> nw.DataFrame[Any] | None:
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise InvalidInput(
+            f"{what} is a sparse matrix; expected a dense table. Use {what}.toarray() first: "
+            "whether an absent entry is zero or missing is yours to say."
+        )
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise InvalidInput(f"{what} is a lazy frame; expected rows. Call {what}.collect() first.")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
+    try:
+        raw = np.array(X, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"{what} must be a table of numbers, or a DataFrame. Got {type(X).__name__} that "
+            f"numpy cannot read as numbers: {error}."
+        ) from error
+    if raw.ndim != 2:
+        hint = " For a single row use X.reshape(1, -1)." if raw.ndim == 1 else ""
+        raise InvalidInput(
+            f"{what} must have two dimensions (rows, columns). Got shape {raw.shape}.{hint}"
+        )
+    if raw.shape[1] != len(columns):
+        raise InvalidInput(
+            f"{what} must have the {len(columns)} columns that the model was trained on. "
+            f"Got {raw.shape[1]}."
+        )
+    return raw
+
+
+def _from_frame(
+    frame: nw.DataFrame[Any], columns: Sequence[Column], named: bool, what: str
+) -> Matrix:
+    have = list(map(str, frame.columns))
+    if named:
+        positions = _match_names(have, [column.name for column in columns], what)
+    elif len(have) != len(columns):
+        raise InvalidInput(
+            f"{what} must have the {len(columns)} columns that the model was trained on. "
+            f"Got {len(have)}: {_listed(have)}."
+        )
+    else:
+        positions = list(range(len(have)))
+    raw = np.empty((len(frame), len(columns)), dtype=np.float64)
+    for j, (column, position) in enumerate(zip(columns, positions, strict=True)):
+        raw[:, j] = _read_series(frame[:, position], column, what)
+    return raw
+
+
+def _match_names(have: list[str], want: list[str], what: str) -> list[int]:
+    doubled = sorted({name for name in have if have.count(name) > 1}) if len(set(have)) < len(
+        have
+    ) else []
+    if doubled:
+        raise InvalidInput(f"{what} has more than one column named {_listed(doubled)}.")
+    missing = [name for name in want if name not in set(have)]
+    extra = [name for name in have if name not in set(want)]
+    if missing:
+        raise InvalidInput(
+            f"{what} lacks {len(missing)} of the model's columns: {_listed(missing)}."
+            + (f" It has these that the model does not know: {_listed(extra)}." if extra else "")
+        )
+    if extra:
+        raise InvalidInput(
+            f"{what} has columns that the model was not trained on: {_listed(extra)}. "
+            f"Select the model's columns first, as in {what}[list(model.names)]."
+        )
+    place = {name: position for position, name in enumerate(have)}
+    return [place[name] for name in want]
+
+
+def _read_series(series: nw.Series[Any], column: Column, what: str) -> NDArray[np.float64]:
+    dtype = series.dtype
+    if column.is_category and (column.by_value or not (dtype.is_numeric() and _codes_only(column))):
+        return _codes_of_series(series, column, what)
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise InvalidInput(
+            f"Column '{column.name}' of {what} must hold numbers, as the model was trained on. "
+            f"Got {dtype}."
+        )
+    return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _codes_only(column: Column) -> bool:
+    return column.categories is None
+
+
+def _codes_of_series(series: nw.Series[Any], column: Column, what: str) -> NDArray[np.float64]:
+    if column.categories is None:
+        # The model knows codes alone: a category column's own order gives them, as in training.
+        if series.dtype not in (nw.Categorical, nw.Enum):
+            raise InvalidInput(
+                f"Column '{column.name}' of {what} must be a category column or hold category "
+                f"codes. Got {series.dtype}."
+            )
+        order = series.cat.get_categories().to_list()
+    else:
+        if series.dtype.is_numeric() and not column.by_value:
+            raise InvalidInput(
+                f"Column '{column.name}' of {what} must hold the categories "
+                f"{_listed(column.categories)}. Got {series.dtype}: codes and categories cannot "
+                "be told apart; convert the column to a category dtype."
+            )
+        order = list(column.categories)
+    return _look_up(series.to_list(), order, column, what)
+
+
+def _codes_of_values(values: Matrix, column: Column, what: str) -> NDArray[np.float64]:
+    return _look_up(values.tolist(), list(column.categories or ()), column, what)
+
+
+def _look_up(
+    values: list[Any], order: list[Any], column: Column, what: str
+) -> NDArray[np.float64]:
+    code = {category: float(i) for i, category in enumerate(order)}
+    out = np.empty(len(values))
+    for i, value in enumerate(values):
+        if value is None or value != value:
+            out[i] = np.nan
+        elif value in code:
+            out[i] = code[value]
+        else:
+            raise InvalidInput(
+                f"Column '{column.name}' of {what} has the category {value!r} in row {i}, which "
+                f"the model was not trained on. It knows {_listed(order)}. Replace it with one of "
+                "these, or with a missing value."
+            )
+    return out
+
+
+def _settle(values: NDArray[np.float64], column: Column, what: str) -> None:
+    """Turn what means missing into NaN and any other code into the one for "unseen", in place."""
+    if column.missing_range is not None:
+        low, high = column.missing_range
+        values[(values >= low) & (values <= high)] = np.nan
+    if column.is_category:
+        known = np.isfinite(values)
+        codes = np.trunc(values, where=known, out=np.full_like(values, -1.0))
+        unseen = ~np.isnan(values) & ((codes < 0) | (codes >= column.n_codes))
+        values[known] = codes[known]
+        values[unseen] = np.nan if column.unseen_is_missing else column.n_codes
+    if not column.takes_missing and np.isnan(values).any():
+        raise InvalidInput(
+            f"Column '{column.name}' of {what} has a missing value in row "
+            f"{int(np.isnan(values).argmax())}, and the model was trained without any: it would "
+            "refuse the row too. Fill it first."
+        )
+    with np.errstate(invalid="ignore"):
+        too_large = np.abs(values) > column.largest
+    if not column.is_category and too_large.any():
+        row = int(too_large.argmax())
+        raise InvalidInput(
+            f"Column '{column.name}' of {what} has the value {values[row]!r} in row {row}; the "
+            f"model takes values up to {column.largest:.4g} in size."
+        )
+
+
+def _listed(names: Sequence[object], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,126 @@
+"""`BlackBox`: any model that can be asked for a probability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput, UnsupportedModel
+from robx.tables import Category, column_names
+from robx.trees.targets import choose_target, class_labels
+
+__all__ = ["BlackBox"]
+
+
+class BlackBox:
+    """A model known only by the probabilities it gives.
+
+    Takes the same two calls as a `TreeEnsemble`, `score` and `robx.stability`, for a Pipeline, a
+    calibrated classifier, a neural net or a plain function; slower, because every noisy copy of a
+    row goes through the model itself.
+
+    Parameters
+    ----------
+    model : object with ``predict_proba``, or callable
+        A callable takes a table and returns (n,) probabilities of the target class, or (n, C) for
+        all classes.
+    target : label, optional
+        The class whose probability is the score. Of two classes the second, unless given; a
+        callable's columns are numbered from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> box = BlackBox(lambda X: X.mean(axis=1))
+    >>> box.score(np.array([[0.2, 0.4], [1.0, 0.0]]))
+    array([0.3, 0.5])
+    """
+
+    def __init__(self, model: Any, target: Category | None = None) -> None:
+        self._ask: Callable[[Any], Any]
+        if hasattr(model, "predict_proba"):
+            self._ask = model.predict_proba
+        elif callable(model):
+            self._ask = model
+        else:
+            raise UnsupportedModel(
+                "BlackBox needs an object with predict_proba, or a function from a table to "
+                f"probabilities. Got {type(model).__name__}."
+            )
+        self.model = model
+        self.target: Category | None = target
+        self._classes = class_labels(model) if hasattr(model, "classes_") else None
+        if self._classes is not None:
+            self.target, self._place = choose_target(target, self._classes)
+        self.names = _trained_names(model)
+
+    def score(self, X: object) -> NDArray[np.float64]:
+        """Probability of the target class for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            As the model itself takes it. A frame with its columns in another order is reordered
+            where the model knows their names.
+
+        Returns
+        -------
+        (n,) float64
+        """
+        table = self.ordered(X)
+        n_rows = len(table)
+        if n_rows == 0:
+            return np.zeros(0)
+        answer = np.asarray(self._ask(table), dtype=np.float64)
+        if answer.ndim == 2:
+            answer = answer[:, self._column(answer.shape[1])]
+        if answer.shape != (n_rows,):
+            raise InvalidInput(
+                f"The model must give one probability a row, {n_rows} in all. "
+                f"Got an array of shape {answer.shape}."
+            )
+        if not ((answer >= 0) & (answer <= 1)).all():
+            row = int((~((answer >= 0) & (answer <= 1))).argmax())
+            raise InvalidInput(
+                f"The model must give probabilities between 0 and 1. Got {answer[row]} in row {row}."
+            )
+        return answer
+
+    def ordered(self, X: Any) -> Any:
+        """Return the table with its columns in the model's order."""
+        have = column_names(X)
+        if have is None:
+            table = np.asarray(X)
+            if table.ndim != 2:
+                raise InvalidInput(
+                    f"X must have two dimensions (rows, columns). Got shape {table.shape}."
+                )
+            return table
+        if self.names is None or have == self.names:
+            return X
+        missing = [name for name in self.names if name not in have]
+        if missing or len(have) != len(self.names):
+            extra = [name for name in have if name not in self.names]
+            raise InvalidInput(
+                f"X must have the columns that the model was trained on. Missing: {missing}; "
+                f"not known: {extra}."
+            )
+        return nw.from_native(X, eager_only=True).select(list(self.names)).to_native()
+
+    def _column(self, n_classes: int) -> int:
+        if self._classes is not None:
+            return self._place
+        self.target, place = choose_target(self.target, list(range(n_classes)))
+        return place
+
+    def __repr__(self) -> str:
+        return f"<BlackBox {type(self.model).__name__}, score = P({self.target!r})>"
+
+
+def _trained_names(model: Any) -> tuple[str, ...] | None:
+    names: Sequence[Any] | None = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))

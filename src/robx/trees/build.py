@@ -1,0 +1,214 @@
+"""From a library's own node arrays to a `TreeEnsemble`.
+
+Parsers hand over `Tree`s: plain node arrays in which a row goes left when ``x <= threshold``. This
+module checks every index, refuses cycles, brings nodes into preorder and shares equal splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidModel, UnsupportedModel
+from robx.kernels.trees import preorder
+from robx.tables import Category, Column
+from robx.trees.ensemble import Link, TreeEnsemble
+
+__all__ = ["MAX_CODES", "Tree", "assemble"]
+
+#: More categories than this in one column are refused: each split holds a bit for every one.
+MAX_CODES = 65_536
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree as a parser read it; node 0 is the root.
+
+    Parameters
+    ----------
+    left, right : (m,) int
+        Children of each node; -1 (both) for a leaf.
+    feature : (m,) int
+        Column that the node splits on; ignored at leaves.
+    threshold : (m,) float64
+        Goes left when ``x <= threshold``; ignored at leaves and at nodes in `categories`.
+    missing_left : (m,) bool
+        Where a missing value goes.
+    value : (m,) float
+        Value of each leaf; ignored at splits.
+    index : int
+        Which class's margin the tree adds to.
+    categories : mapping from node to codes
+        For each split on categories, the codes that go left.
+    """
+
+    left: NDArray[np.integer[Any]]
+    right: NDArray[np.integer[Any]]
+    feature: NDArray[np.integer[Any]]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    value: NDArray[np.floating[Any]]
+    index: int = 0
+    categories: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+
+def assemble(
+    trees: Sequence[Tree],
+    columns: Sequence[Column],
+    *,
+    named: bool,
+    target: Category,
+    source: str,
+    link: Link,
+    base: Sequence[float],
+    target_index: int = 0,
+    divisor: float = 1.0,
+    slope: float = 1.0,
+    dtype: type[np.float32] | type[np.float64] = np.float64,
+) -> TreeEnsemble:
+    """Check the trees and lay them out as a `TreeEnsemble`.
+
+    Raises
+    ------
+    InvalidModel
+        If there is no tree, an index is out of range, arrays differ in length, a node is reached
+        twice, or a leaf value or threshold is not a number.
+    """
+    if not trees:
+        raise InvalidModel("The model has no trees: was it fitted?")
+    if any(column.n_codes > MAX_CODES for column in columns):
+        raise UnsupportedModel(
+            f"A column has more than {MAX_CODES} categories. Wrap the model in robx.BlackBox."
+        )
+    for number, tree in enumerate(trees):
+        _check_tree(tree, number, columns)
+    sizes = [len(tree.left) for tree in trees]
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    nodes = _join(trees, start)
+    order = np.empty(start[-1], dtype=np.int64)
+    if broken := preorder(nodes["left"], nodes["right"], start, order):
+        raise InvalidModel(f"Tree {-1 - broken} reaches a node twice: it is no tree.")
+    order = order[order >= 0]
+    nodes = {name: array[order] for name, array in nodes.items()}
+    is_split = nodes["left"] >= 0
+    category_bits, category = _category_table(trees, columns, start, order)
+    splits, split_of_node = _share_splits(nodes, category, is_split)
+    node_split = np.empty(len(order), dtype=np.int32)
+    node_split[is_split] = split_of_node
+    node_split[~is_split] = -1 - np.arange((~is_split).sum())
+    tree_of_node = np.searchsorted(start, order, side="right") - 1
+    return TreeEnsemble(
+        columns=tuple(columns),
+        named=named,
+        target=target,
+        source=source,
+        link=link,
+        target_index=target_index,
+        divisor=float(divisor),
+        slope=float(slope),
+        base=np.asarray(base, dtype=dtype),
+        category_bits=category_bits,
+        tree_start=np.searchsorted(tree_of_node, np.arange(len(trees) + 1)).astype(np.int64),
+        tree_class=np.array([tree.index for tree in trees], dtype=np.int32),
+        node_split=node_split,
+        leaf_value=nodes["value"][~is_split].astype(dtype),
+        **splits,
+    )
+
+
+def _check_tree(tree: Tree, number: int, columns: Sequence[Column]) -> None:
+    size = len(tree.left)
+    parts = (tree.right, tree.feature, tree.threshold, tree.missing_left, tree.value)
+    if size == 0 or any(len(part) != size for part in parts):
+        raise InvalidModel(f"Tree {number} has node arrays of different lengths, or none.")
+    left, right = np.asarray(tree.left), np.asarray(tree.right)
+    leaf = left == -1
+    if not np.array_equal(leaf, right == -1):
+        raise InvalidModel(f"Tree {number} has a node with only one child.")
+    children = np.concatenate([left[~leaf], right[~leaf]])
+    if len(children) and (children.min() < 0 or children.max() >= size):
+        raise InvalidModel(f"Tree {number} has a child that is not one of its {size} nodes.")
+    feature = np.asarray(tree.feature)[~leaf]
+    if len(feature) and (feature.min() < 0 or feature.max() >= len(columns)):
+        raise InvalidModel(
+            f"Tree {number} splits on column {int(feature.max())}; the model has {len(columns)}."
+        )
+    if not np.isfinite(tree.value[leaf]).all():
+        raise InvalidModel(f"Tree {number} has a leaf whose value is not a finite number.")
+    by_category = np.array([column.is_category for column in columns], dtype=bool)[feature]
+    nodes = np.flatnonzero(~leaf)
+    if not np.array_equal(by_category, [node in tree.categories for node in nodes.tolist()]):
+        raise InvalidModel(
+            f"Tree {number} splits a number by categories, or a category by a threshold."
+        )
+    if np.isnan(np.asarray(tree.threshold)[nodes[~by_category]]).any():
+        raise InvalidModel(f"Tree {number} has a threshold that is not a number.")
+
+
+def _join(trees: Sequence[Tree], start: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    def children(side: str) -> NDArray[np.int64]:
+        parts = [np.asarray(getattr(tree, side), dtype=np.int64) for tree in trees]
+        joined = np.concatenate(parts)
+        shift = np.repeat(start[:-1], [len(part) for part in parts])
+        return np.where(joined >= 0, joined + shift, -1)
+
+    return {
+        "left": children("left"),
+        "right": children("right"),
+        "feature": np.concatenate([np.asarray(t.feature, dtype=np.int32) for t in trees]),
+        "threshold": np.concatenate([np.asarray(t.threshold, dtype=np.float64) for t in trees]),
+        "missing_left": np.concatenate([np.asarray(t.missing_left, dtype=bool) for t in trees]),
+        "value": np.concatenate([np.asarray(t.value, dtype=np.float64) for t in trees]),
+    }
+
+
+def _category_table(
+    trees: Sequence[Tree],
+    columns: Sequence[Column],
+    start: NDArray[np.int64],
+    order: NDArray[np.int64],
+) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Bits of every distinct set of categories, and each node's row among them or -1."""
+    words = max((column.n_codes for column in columns), default=0) // 64 + 1
+    rows: dict[tuple[int, ...], int] = {}
+    row_of_node = np.full(start[-1], -1, dtype=np.int32)
+    for first, tree in zip(start.tolist(), trees, strict=False):
+        for node, codes in tree.categories.items():
+            key = tuple(sorted(set(codes)))
+            limit = columns[int(tree.feature[node])].n_codes
+            if key and (key[0] < 0 or key[-1] > limit):
+                raise InvalidModel(f"A split names category {key[-1]}; its column has {limit}.")
+            row_of_node[first + node] = rows.setdefault(key, len(rows))
+    if len(rows) * words > 2**26:
+        raise UnsupportedModel("The model's category splits would take more than 512 MB.")
+    bits = np.zeros((max(len(rows), 1), words), dtype=np.uint64)
+    for key, row in rows.items():
+        for code in key:
+            bits[row, code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+    return bits, row_of_node[order]
+
+
+def _share_splits(
+    nodes: Mapping[str, NDArray[Any]], category: NDArray[np.int32], is_split: NDArray[np.bool_]
+) -> tuple[dict[str, NDArray[Any]], NDArray[np.intp]]:
+    """Sort the distinct splits by column and threshold, and tell which one each node uses."""
+    table = np.empty(
+        int(is_split.sum()),
+        dtype=[("feature", "i4"), ("category", "i4"), ("threshold", "f8"), ("missing_left", "?")],
+    )
+    table["feature"] = nodes["feature"][is_split]
+    table["category"] = category[is_split]
+    # Adding zero turns -0.0 into 0.0; a split on categories has no threshold.
+    threshold = np.where(category >= 0, 0.0, nodes["threshold"]) + 0.0
+    table["threshold"] = threshold[is_split]
+    table["missing_left"] = nodes["missing_left"][is_split]
+    unique, inverse = np.unique(table, return_inverse=True)
+    splits = {
+        f"split_{name}": np.ascontiguousarray(unique[name])
+        for name in ("feature", "threshold", "missing_left", "category")
+    }
+    return splits, inverse

@@ -1,0 +1,150 @@
+"""`import_model`: the one way in for models, alive or in a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robx.errors import ImportMismatch, InvalidInput, UnsupportedModel
+from robx.tables import Category, take
+from robx.trees.blackbox import BlackBox
+from robx.trees.ensemble import TreeEnsemble
+
+__all__ = ["import_model"]
+
+#: The parser for models whose class is defined in this package.
+PARSERS = {
+    "xgboost": "robx.trees.xgboost",
+    "lightgbm": "robx.trees.lightgbm",
+    "catboost": "robx.trees.catboost",
+    "sklearn": "robx.trees.sklearn",
+}
+#: The parser for files with this ending; `.json` is settled by looking inside.
+FILE_PARSERS = {
+    ".ubj": "robx.trees.xgboost",
+    ".txt": "robx.trees.lightgbm",
+    ".cbm": "robx.trees.catboost",
+    ".robx": "robx.trees.store",
+}
+SAMPLE = 512
+TOLERANCE = 1e-6
+
+
+def import_model(
+    model: Any, target: Category | None = None, X: object | None = None
+) -> TreeEnsemble | BlackBox:
+    """Import a model, so that it can be scored and probed fast.
+
+    Parameters
+    ----------
+    model : fitted model, path or callable
+        A classifier of XGBoost, LightGBM, CatBoost or scikit-learn, or the path of a saved model
+        (`.json` and `.ubj` of XGBoost, `.txt` of LightGBM, `.cbm` and `.json` of CatBoost, `.robx`
+        of robx). Anything else with ``predict_proba``, or a function from a table to probabilities,
+        becomes a `BlackBox`. A file is taken as data: nothing in it is executed or unpickled.
+    target : label, optional
+        The class whose probability is the score: of two classes the second unless given; of more,
+        it must be given. For files, which hold no labels, its number from 0.
+    X : table, optional
+        Rows to check the import on, for example the training table: a sample of them is scored by
+        the library itself and by the result.
+
+    Returns
+    -------
+    TreeEnsemble or BlackBox
+        With ``.score(X)``, and taken by `robx.stability` and `robx.is_stable`.
+
+    Raises
+    ------
+    UnsupportedModel
+        If the model is of a kind that cannot be imported. `robx.BlackBox` may still take it.
+    InvalidModel
+        If a model or file is damaged.
+    ImportMismatch
+        If the result scores one of the rows in `X` differently from the library.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> ensemble = import_model(forest, target=2, X=X)
+    >>> bool((ensemble.score(X) == forest.predict_proba(X)[:, 2]).all())
+    True
+    """
+    if isinstance(model, TreeEnsemble | BlackBox):
+        return model
+    if isinstance(model, str | os.PathLike):
+        return _import_file(Path(model), target, X)
+    module = _parser_of(model)
+    if module is None:
+        return BlackBox(model, target)
+    parsed = import_module(module).from_model(model, target)
+    if parsed is None:  # a wrapper of the library around something that is no tree ensemble
+        return BlackBox(model, target)
+    ensemble: TreeEnsemble = parsed
+    if X is not None:
+        parser = import_module(module)
+        _check(ensemble, X, lambda rows: parser.probability(model, ensemble.target, rows))
+    return ensemble
+
+
+def _parser_of(model: object) -> str | None:
+    for base in type(model).__mro__:
+        if (package := base.__module__.split(".")[0]) in PARSERS:
+            return PARSERS[package]
+    return None
+
+
+def _import_file(path: Path, target: Category | None, X: object | None) -> TreeEnsemble:
+    if not path.is_file():
+        raise InvalidInput(f"There is no model file at '{path}'.")
+    if path.suffix in {".pkl", ".pickle", ".joblib"}:
+        raise UnsupportedModel(
+            f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not. If you "
+            "trust it, load it yourself and pass the model."
+        )
+    module = FILE_PARSERS.get(path.suffix) or _json_parser(path)
+    parser = import_module(module)
+    ensemble: TreeEnsemble = parser.from_file(path, target)
+    if X is not None:
+        _check(ensemble, X, lambda rows: parser.file_probability(path, ensemble.target, rows))
+    return ensemble
+
+
+def _json_parser(path: Path) -> str:
+    if path.suffix != ".json":
+        raise UnsupportedModel(
+            f"robx does not know model files ending in '{path.suffix}'. Expected .json, .ubj, .txt, "
+            ".cbm or .robx; or load the model yourself and pass it."
+        )
+    # Which library wrote it is told by the name of its outermost field.
+    return "robx.trees.xgboost" if b'"learner"' in path.read_bytes() else "robx.trees.catboost"
+
+
+def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) -> None:
+    """Score a sample of rows both ways, and refuse the import at the first that differs."""
+    matrix = ensemble.read(X)
+    n_rows = len(matrix)
+    rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, SAMPLE)).astype(int))
+    if n_rows == 0:
+        return
+    ours = ensemble.score_matrix(matrix[rows])
+    theirs = probability(take(X, rows, ensemble.names if ensemble.named else None))
+    if theirs is None:  # a file whose library is not installed: there is nobody to ask
+        return
+    differs = ~(np.abs(ours - np.asarray(theirs, dtype=np.float64)) <= TOLERANCE)
+    if differs.any():
+        first = int(differs.argmax())
+        raise ImportMismatch(
+            f"The imported model does not score as its source does: row {rows[first]} of X, "
+            f"{matrix[rows[first]].tolist()}, gets {ours[first]:.9f}; {ensemble.source} gives "
+            f"{theirs[first]:.9f}. Nothing was imported. Please report this with the library's "
+            "version; robx.BlackBox takes the model as it is."
+        )

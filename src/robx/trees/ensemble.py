@@ -1,0 +1,322 @@
+"""`TreeEnsemble`: a frozen set of flat arrays that scores as the model it was imported from does.
+
+Everything that is particular to a library (casts, missing markers, category codes, how it sums) has
+been folded into the arrays by its parser; nothing below this line knows where a model came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidModel
+from robx.kernels import trees as kernels
+from robx.tables import Category, Column, read_matrix
+
+__all__ = ["Link", "TreeEnsemble"]
+
+Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
+LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEnsemble:
+    """A tree ensemble as flat arrays; the score is the probability of the target class.
+
+    Made by `robx.import_model`, not by hand. Two ensembles are equal when their `digest` is.
+
+    The margin of class ``k`` is ``(base[k] + sum of its trees' leaf values) / divisor * slope``;
+    the link turns margins into the probability of the target class. Trees are stored in preorder
+    over a shared table of distinct splits (see `robx.kernels.trees`). Sums are made in the dtype of
+    `leaf_value`, float32 where the source library sums in float32.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        What each of the d input columns is.
+    named : bool
+        Whether the column names come from the training table.
+    target : str, int, float or bool
+        The class whose probability is the score.
+    source : str
+        The library and kind of model that this was imported from.
+    link : {"identity", "sigmoid", "one_minus_sigmoid", "softmax"}
+        How margins become a probability.
+    target_index : int
+        The target's position among the softmax margins; 0 for other links.
+    divisor, slope : float
+        See above: averaged forests divide by their number of trees.
+    base : (C,) array
+        Start of each margin's sum.
+    split_feature, split_threshold, split_missing_left, split_category : (S,) arrays
+        The distinct splits, sorted by feature; `split_category` is a row of `category_bits` or -1.
+    category_bits : (B, W) uint64
+        For each set of categories, one bit a code: set for those that go left.
+    tree_start : (T + 1,) int64
+        First node of each tree.
+    tree_class : (T,) int32
+        Which margin each tree adds to.
+    node_split : (N,) int32
+        Split of each node, or ``-1 - leaf``. Its left child is the next node.
+    leaf_value : (L,) float32 or float64
+        Value of each leaf.
+    """
+
+    columns: tuple[Column, ...]
+    named: bool
+    target: Category
+    source: str
+    link: Link
+    target_index: int
+    divisor: float
+    slope: float
+    base: NDArray[Any]
+    split_feature: Ints
+    split_threshold: Floats
+    split_missing_left: NDArray[np.bool_]
+    split_category: Ints
+    category_bits: NDArray[np.uint64]
+    tree_start: NDArray[np.int64]
+    tree_class: Ints
+    node_split: Ints
+    leaf_value: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        _check(self)
+        for array in self.arrays().values():
+            array.flags.writeable = False
+
+    # --- what a caller asks for ------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the input columns, in the model's order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.tree_class)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves over all trees."""
+        return len(self.leaf_value)
+
+    @cached_property
+    def node_right(self) -> Ints:
+        """Right child of each node: (N,) int32, 0 at leaves."""
+        return kernels.right_children(self.node_split >= 0)
+
+    def score(self, X: object) -> Floats:
+        """Probability of the target class for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            A frame with the model's columns in any order, or an array in the model's order.
+
+        Returns
+        -------
+        (n,) float64
+        """
+        return self.score_matrix(self.read(X))
+
+    def read(self, X: object, what: str = "X") -> Floats:
+        """Read a table into the matrix of numbers that the splits are written in: (n, d) float64."""
+        return read_matrix(X, self.columns, named=self.named, what=what)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the ensemble to a file that `robx.import_model` reads back: no pickle, only data.
+
+        Parameters
+        ----------
+        path : path ending in `.robx`
+        """
+        from robx.trees.store import save  # noqa: PLC0415 - the store builds ensembles, so it imports us
+
+        save(self, Path(path))
+
+    def score_matrix(self, matrix: Floats) -> Floats:
+        """Score rows that `read` has already turned into numbers."""
+        sums = np.empty((len(matrix), len(self.base)), dtype=self.leaf_value.dtype)
+        sums[:] = self.base
+        kernels.margins(
+            matrix,
+            self.split_feature,
+            self.split_threshold,
+            self.split_missing_left,
+            self.split_category,
+            self.category_bits,
+            self.tree_start,
+            self.tree_class,
+            self.node_split,
+            self.node_right,
+            self.leaf_value,
+            sums,
+        )
+        return self._probability(sums)
+
+    def _probability(self, sums: NDArray[Any]) -> Floats:
+        margin = sums
+        if self.divisor != 1:
+            margin = margin / margin.dtype.type(self.divisor)
+        if self.slope != 1:
+            margin = margin * margin.dtype.type(self.slope)
+        if self.link == "identity":
+            return margin[:, 0].astype(np.float64)
+        if self.link == "softmax":
+            return _softmax(margin)[:, self.target_index].astype(np.float64)
+        one = margin.dtype.type(1)
+        # The exponential is rounded once to the precision of the sum, as a C library does.
+        with np.errstate(over="ignore"):
+            decay = np.exp(-margin[:, 0].astype(np.float64)).astype(margin.dtype)
+        probability = one / (one + decay)
+        if self.link == "one_minus_sigmoid":
+            probability = one - probability
+        return probability.astype(np.float64)
+
+    # --- identity --------------------------------------------------------------------------------
+
+    @cached_property
+    def digest(self) -> str:
+        """Content digest: equal for ensembles that read and score tables alike."""
+        sha = hashlib.sha256()
+        sha.update(json.dumps(self.header(), sort_keys=True).encode())
+        for name, array in self.arrays().items():
+            sha.update(f"{name}{array.dtype.str}{array.shape}".encode())
+            sha.update(np.ascontiguousarray(array).tobytes())
+        return sha.hexdigest()
+
+    def header(self) -> dict[str, Any]:
+        """Everything but the arrays, as plain values."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
+        return {**plain, "columns": [asdict(column) for column in self.columns]}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name."""
+        return {
+            f.name: value
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), np.ndarray)
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TreeEnsemble) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __repr__(self) -> str:
+        return (
+            f"<TreeEnsemble {self.source}: {self.n_trees} trees, {self.n_leaves} leaves, "
+            f"{len(self.columns)} columns, score = P({self.target!r}), {self.digest[:12]}>"
+        )
+
+
+def _softmax(margin: NDArray[Any]) -> NDArray[Any]:
+    shifted = np.exp(margin - margin.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+
+# --- soundness: what every kernel relies on -----------------------------------------------------
+
+
+def _check(e: TreeEnsemble) -> None:
+    for complaint in _complaints(e):
+        raise InvalidModel(f"The model's arrays contradict each other: {complaint}.")
+
+
+def _complaints(e: TreeEnsemble) -> Iterator[str]:
+    n_splits, n_nodes, n_leaves = len(e.split_feature), len(e.node_split), len(e.leaf_value)
+    n_trees, n_classes = len(e.tree_class), len(e.base)
+    expected = {
+        "base": (e.leaf_value.dtype, (n_classes,)),
+        "split_feature": (np.int32, (n_splits,)),
+        "split_threshold": (np.float64, (n_splits,)),
+        "split_missing_left": (np.bool_, (n_splits,)),
+        "split_category": (np.int32, (n_splits,)),
+        "category_bits": (np.uint64, e.category_bits.shape),
+        "tree_start": (np.int64, (n_trees + 1,)),
+        "tree_class": (np.int32, (n_trees,)),
+        "node_split": (np.int32, (n_nodes,)),
+        "leaf_value": (e.leaf_value.dtype, (n_leaves,)),
+    }
+    for name, (dtype, shape) in expected.items():
+        array = getattr(e, name)
+        if array.dtype != dtype or array.shape != shape:
+            yield f"{name} is {array.dtype}{array.shape}, not {np.dtype(dtype)}{shape}"
+    if e.leaf_value.dtype not in (np.float32, np.float64) or e.category_bits.ndim != 2:
+        yield "leaf_value or category_bits has the wrong type"
+    if e.link not in LINKS or not (np.isfinite(e.slope) and np.isfinite(e.divisor) and e.divisor):
+        yield "the link, slope or divisor is unknown"
+    if n_classes < 1 or (e.link != "softmax" and n_classes != 1):
+        yield f"a {e.link} link with {n_classes} margins"
+    if not 0 <= e.target_index < n_classes:
+        yield f"target index {e.target_index} of {n_classes}"
+    if not (np.isfinite(e.leaf_value).all() and np.isfinite(e.base).all()):
+        yield "a leaf value is not finite"
+    yield from _split_complaints(e)
+    yield from _shape_complaints(e)
+
+
+def _split_complaints(e: TreeEnsemble) -> Iterator[str]:
+    if _outside(e.split_feature, 0, len(e.columns)):
+        yield "a split names a column out of range"
+        return
+    if np.isnan(e.split_threshold).any():
+        yield "a threshold is not a number"
+    if _outside(e.split_category, -1, len(e.category_bits)):
+        yield "a split names a set of categories out of range"
+    codes = np.array([column.n_codes for column in e.columns], dtype=np.int64)
+    of_split = codes[e.split_feature] if len(e.split_feature) else np.zeros(0, np.int64)
+    if ((of_split > 0) != (e.split_category >= 0)).any():
+        yield "a number is split by categories, or a category by a threshold"
+    if len(codes) and codes.max(initial=0) >= 64 * max(e.category_bits.shape[1], 1):
+        yield "a set of categories is too short for its column"
+    key = e.split_feature.astype(np.int64)
+    if (np.diff(key) < 0).any():
+        yield "the splits are not sorted by column"
+
+
+def _shape_complaints(e: TreeEnsemble) -> Iterator[str]:
+    """Check that every tree is a full binary tree in preorder."""
+    n_nodes = len(e.node_split)
+    is_split = e.node_split >= 0
+    if _outside(e.node_split, -len(e.leaf_value), len(e.split_feature)):
+        yield "a node names a split or a leaf out of range"
+        return
+    if _outside(e.tree_class, 0, len(e.base)):
+        yield "a tree adds to a class out of range"
+    start = e.tree_start
+    if len(start) < 1 or start[0] != 0 or start[-1] != n_nodes or (np.diff(start) < 1).any():
+        yield "the trees do not follow one another"
+        return
+    # A tree is closed where its leaves outrun its splits by one, and not before its last node.
+    open_before = np.concatenate([[0], np.cumsum(np.where(is_split, 1, -1))])
+    open_in_tree = open_before[:-1] - np.repeat(open_before[start[:-1]], np.diff(start))
+    if (open_in_tree < 0).any() or (np.diff(open_before[start]) != -1).any():
+        yield "a tree is not closed"
+
+
+def _outside(values: NDArray[np.integer[Any]], low: int, high: int) -> bool:
+    return bool(len(values)) and bool(values.min() < low or values.max() >= high)

@@ -1,0 +1,103 @@
+"""Saving a `TreeEnsemble` to a file of robx's own, and reading it back safely.
+
+The file is one line of magic, the header as a line of JSON, then the arrays' bytes, little-endian,
+in the order that the header lists them. Nothing in it is executed: a file from anywhere gives a
+sound ensemble or an `InvalidModel`. When the layout changes, raise `FORMAT` and keep reading the
+old number for one release.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
+from robx.tables import Category, Column
+from robx.trees.ensemble import TreeEnsemble
+from robx.trees.reading import Record, parse_json
+
+__all__ = ["file_probability", "from_file", "save"]
+
+FORMAT = 1
+MAGIC = b"robx ensemble %d\n"
+
+
+def save(ensemble: TreeEnsemble, path: Path) -> None:
+    """Write the ensemble; the same ensemble gives the same bytes."""
+    arrays = {
+        name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        for name, array in ensemble.arrays().items()
+    }
+    header = {
+        "ensemble": ensemble.header(),
+        "digest": ensemble.digest,
+        "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
+    }
+    body = b"".join(array.tobytes() for array in arrays.values())
+    path.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
+
+
+def from_file(path: Path, target: Category | None) -> TreeEnsemble:
+    """Read an ensemble back, and check it as if a stranger had written it."""
+    where = f"The file {path.name}"
+    magic, _, rest = path.read_bytes().partition(b"\n")
+    if not magic.startswith(b"robx ensemble "):
+        raise InvalidModel(f"{where} is not an ensemble saved by robx.")
+    if magic + b"\n" != MAGIC % FORMAT:
+        raise UnsupportedModel(f"{where} has another format than {FORMAT}, the one robx reads.")
+    text, _, body = rest.partition(b"\n")
+    root = parse_json(text, where).only(("ensemble", "digest", "arrays"))
+    arrays = _read_arrays(root, body)
+    header = dict(root.record("ensemble").fields)
+    try:
+        header["columns"] = tuple(_column(c) for c in root.record("ensemble").records("columns"))
+        ensemble = TreeEnsemble(**header, **arrays)
+        digest = ensemble.digest
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InvalidModel(f"{where} is damaged: {error}") from error
+    if digest != root.text("digest"):
+        raise InvalidModel(f"{where} is damaged: its contents do not match its digest.")
+    if target is not None and target != ensemble.target:
+        raise InvalidInput(
+            f"{where} scores the probability of {ensemble.target!r}; it cannot be asked for "
+            f"{target!r}. Import the original model again with that target."
+        )
+    return ensemble
+
+
+def file_probability(path: Path, target: Category, X: Any) -> None:  # noqa: ARG001
+    """Nobody can be asked: the file holds robx's own arrays, guarded by their digest."""
+
+
+def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
+    arrays, at = {}, 0
+    for entry in root.list("arrays"):
+        try:
+            name, code, shape = entry
+            dtype = np.dtype(str(code))
+            sizes = [int(size) for size in shape]
+        except (TypeError, ValueError) as error:
+            raise InvalidModel(f"{root.where} lists an array that is none.") from error
+        if dtype.kind not in "fiub" or min(sizes, default=-1) < 0:
+            raise InvalidModel(f"{root.where} lists an array of the type {code!r}.")
+        n_bytes = int(np.prod(sizes, dtype=object)) * dtype.itemsize
+        if at + n_bytes > len(body):
+            raise InvalidModel(f"{root.where} is cut off: it lacks a part of '{name}'.")
+        flat = np.frombuffer(body, dtype, offset=at, count=n_bytes // dtype.itemsize)
+        arrays[str(name)] = flat.reshape(sizes).astype(dtype.newbyteorder("="))
+        at += n_bytes
+    if at != len(body):
+        raise InvalidModel(f"{root.where} goes on after its last array.")
+    return arrays
+
+
+def _column(record: Record) -> Column:
+    fields = dict(record.only(Column.__dataclass_fields__).fields)
+    for name in ("categories", "missing_range"):
+        if isinstance(fields.get(name), list):
+            fields[name] = tuple(fields[name])
+    return Column(**fields)

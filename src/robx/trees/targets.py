@@ -1,0 +1,47 @@
+"""Which class the score is the probability of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.tables import Category
+
+__all__ = ["choose_target", "class_labels", "wrapper_probability"]
+
+
+def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple[Category, int]:
+    """Find the target among the classes: of two, the second unless told otherwise.
+
+    >>> choose_target(None, ["bad", "good"])
+    ('good', 1)
+    """
+    if target is None:
+        if len(classes) != 2:
+            raise InvalidInput(
+                f"The model has {len(classes)} classes: say which one counts as accepted with "
+                f"target=, one of {', '.join(map(repr, classes))}."
+            )
+        return classes[1], 1
+    for place, label in enumerate(classes):
+        if label == target:
+            return label, place
+    raise InvalidInput(
+        f"The 'target' parameter of import_model must be one of the model's classes, "
+        f"{', '.join(map(repr, classes))}. Got {target!r} instead."
+    )
+
+
+def class_labels(model: Any) -> list[Category]:
+    """Labels of a fitted classifier's classes, as plain Python values."""
+    return [label.item() if hasattr(label, "item") else label for label in model.classes_]
+
+
+def wrapper_probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
+    """Ask a classifier in scikit-learn's form for the probability of a class."""
+    _, place = choose_target(target, class_labels(model))
+    return np.asarray(model.predict_proba(X))[:, place]

@@ -1,0 +1,134 @@
+"""A reader for UBJSON as XGBoost writes it, for files that are not trusted.
+
+Only the types of the format's draft 12 are read. Strongly typed arrays of numbers become numpy
+arrays, so a file's claimed length is checked against its real one before memory is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robx.errors import InvalidModel
+from robx.trees.reading import Record
+
+__all__ = ["parse_ubjson"]
+
+NUMBERS = {
+    b"i": np.dtype(">i1"),
+    b"U": np.dtype(">u1"),
+    b"I": np.dtype(">i2"),
+    b"l": np.dtype(">i4"),
+    b"L": np.dtype(">i8"),
+    b"d": np.dtype(">f4"),
+    b"D": np.dtype(">f8"),
+}
+CONSTANTS = {b"Z": None, b"T": True, b"F": False}
+MAX_DEPTH = 64
+
+
+def parse_ubjson(data: bytes, where: str) -> Record:
+    """Parse UBJSON whose outermost value must be an object."""
+    reader = _Reader(data, where)
+    value = reader.value(reader.take(1), 0)
+    if reader.at != len(data):
+        raise InvalidModel(f"{where} goes on after its end, at byte {reader.at}.")
+    return Record(value, where)
+
+
+class _Reader:
+    def __init__(self, data: bytes, where: str) -> None:
+        self.data = data
+        self.where = where
+        self.at = 0
+
+    def take(self, size: int) -> bytes:
+        end = self.at + size
+        if size < 0 or end > len(self.data):
+            raise InvalidModel(f"{self.where} is cut off or damaged at byte {self.at}.")
+        part = self.data[self.at : end]
+        self.at = end
+        return part
+
+    def peek(self) -> bytes:
+        return self.data[self.at : self.at + 1]
+
+    def value(self, marker: bytes, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise InvalidModel(f"{self.where} is nested more than {MAX_DEPTH} deep.")
+        if marker in NUMBERS:
+            return self.number(marker)
+        if marker in CONSTANTS:
+            return CONSTANTS[marker]
+        if marker == b"S":
+            return self.text()
+        if marker == b"C":
+            return self.take(1).decode("latin-1")
+        if marker == b"{":
+            return self.object(depth)
+        if marker == b"[":
+            return self.array(depth)
+        raise InvalidModel(f"{self.where} has the unknown marker {marker!r} at byte {self.at - 1}.")
+
+    def number(self, marker: bytes) -> int | float:
+        dtype = NUMBERS[marker]
+        number: int | float = np.frombuffer(self.take(dtype.itemsize), dtype)[0].item()
+        return number
+
+    def length(self) -> int:
+        marker = self.take(1)
+        if marker not in NUMBERS or marker in b"dD":
+            raise InvalidModel(f"{self.where} has no length at byte {self.at - 1}.")
+        size = self.number(marker)
+        if not 0 <= size <= len(self.data):
+            raise InvalidModel(f"{self.where} claims a length of {size} at byte {self.at}.")
+        return int(size)
+
+    def text(self) -> str:
+        try:
+            return self.take(self.length()).decode()
+        except UnicodeDecodeError as error:
+            raise InvalidModel(f"{self.where} has text that is not UTF-8.") from error
+
+    def kind_and_count(self) -> tuple[bytes | None, int | None]:
+        kind = None
+        if self.peek() == b"$":
+            self.take(1)
+            kind = self.take(1)
+        if self.peek() == b"#":
+            self.take(1)
+            return kind, self.length()
+        if kind is not None:
+            raise InvalidModel(f"{self.where} has a typed list without a length.")
+        return None, None
+
+    def array(self, depth: int) -> Any:
+        kind, count = self.kind_and_count()
+        if kind in NUMBERS and count is not None:
+            dtype = NUMBERS[kind]
+            values = np.frombuffer(self.take(count * dtype.itemsize), dtype)
+            return values.astype(dtype.newbyteorder("="))
+        if kind is not None:
+            raise InvalidModel(f"{self.where} has a list of the unknown type {kind!r}.")
+        items = []
+        if count is not None:
+            return [self.value(self.take(1), depth + 1) for _ in range(count)]
+        while (marker := self.take(1)) != b"]":
+            items.append(self.value(marker, depth + 1))
+        return items
+
+    def object(self, depth: int) -> dict[str, Any]:
+        kind, count = self.kind_and_count()
+        if kind is not None:
+            raise InvalidModel(f"{self.where} has a typed object, which XGBoost does not write.")
+        items: dict[str, Any] = {}
+        while count is None or len(items) < count:
+            if count is None and self.peek() == b"}":
+                self.take(1)
+                break
+            name = self.text()
+            if name in items:
+                raise InvalidModel(f"{self.where} has the field '{name}' twice.")
+            items[name] = self.value(self.take(1), depth + 1)
+        return items
