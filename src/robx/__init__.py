@@ -12,10 +12,10 @@ from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, U
 
 if TYPE_CHECKING:
     from robx import datasets as datasets
-    from robx.stability import Stability as Stability
-    from robx.stability import is_stable as is_stable
-    from robx.stability import mean_margin as mean_margin
-    from robx.stability import stability as stability
+    from robx.robustness import Stability as Stability
+    from robx.robustness import is_stable as is_stable
+    from robx.robustness import mean_margin as mean_margin
+    from robx.robustness import stability as stability
     from robx.trees import BlackBox as BlackBox
     from robx.trees import TreeEnsemble as TreeEnsemble
     from robx.trees import import_model as import_model
@@ -24,12 +24,12 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "BlackBox": "robx.trees",
-    "Stability": "robx.stability",
+    "Stability": "robx.robustness",
     "TreeEnsemble": "robx.trees",
     "import_model": "robx.trees",
-    "is_stable": "robx.stability",
-    "mean_margin": "robx.stability",
-    "stability": "robx.stability",
+    "is_stable": "robx.robustness",
+    "mean_margin": "robx.robustness",
+    "stability": "robx.robustness",
 }
 
 __all__ = [  # noqa: PLE0604

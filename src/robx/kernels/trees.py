@@ -16,7 +16,7 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["goes_left", "margins", "preorder", "right_children"]
+__all__ = ["deepest", "goes_left", "margins", "preorder", "right_children", "rightmost_values"]
 
 
 @njit(nogil=True, cache=True)
@@ -81,6 +81,39 @@ def right_children(is_split: BoolArray) -> IntArray:
     return right
 
 
+@njit(nogil=True, cache=True)
+def deepest(is_split: BoolArray) -> int:
+    """Count the splits above the deepest leaf, for trees in preorder."""
+    waiting = np.empty(is_split.shape[0] + 1, dtype=np.int64)
+    n_waiting = 0
+    depth = 0
+    most = 0
+    for node in range(is_split.shape[0]):
+        if is_split[node]:
+            waiting[n_waiting] = depth + 1  # the depth of its right child
+            n_waiting += 1
+            depth += 1
+        else:
+            most = max(most, depth)
+            depth = 0
+            if n_waiting > 0:
+                n_waiting -= 1
+                depth = waiting[n_waiting]
+    return most
+
+
+@njit(nogil=True, cache=True)
+def rightmost_values(
+    node_split: IntArray, node_right: IntArray, leaf_value: FloatArray
+) -> FloatArray:
+    """Value of the rightmost leaf below each node: (N,) float64."""
+    value = np.empty(node_split.shape[0])
+    for node in range(node_split.shape[0] - 1, -1, -1):
+        split = node_split[node]
+        value[node] = value[node_right[node]] if split >= 0 else leaf_value[-1 - split]
+    return value
+
+
 @njit(nogil=True, cache=True, inline="always")
 def goes_left(
     x: float,
@@ -97,7 +130,7 @@ def goes_left(
     if row < 0:
         return bool(x <= threshold[split])
     code = int(x)
-    return bool((category_bits[row, code >> 6] >> (code & 63)) & 1)
+    return bool((category_bits[row, code >> 6] >> np.uint64(code & 63)) & np.uint64(1))
 
 
 @njit(nogil=True, cache=True)

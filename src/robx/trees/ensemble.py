@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidModel
 from robx.kernels import trees as kernels
 from robx.tables import Category, Column, read_matrix
+from robx.trees.walk import Walk, make_walk
 
 __all__ = ["Link", "TreeEnsemble"]
 
@@ -119,6 +120,35 @@ class TreeEnsemble:
     def node_right(self) -> Ints:
         """Right child of each node: (N,) int32, 0 at leaves."""
         return kernels.right_children(self.node_split >= 0)
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The same trees as `robx.kernels.neighbourhood` walks them."""
+        return make_walk(
+            self.node_split,
+            self.node_right,
+            self.leaf_value,
+            self.tree_start,
+            self.tree_class,
+            self.base,
+        )
+
+    @cached_property
+    def stack_size(self) -> int:
+        """Room that `robx.kernels.boxes` needs to walk the deepest tree."""
+        return 3 * int(kernels.deepest(self.node_split >= 0)) + 1
+
+    @cached_property
+    def first_split(self) -> NDArray[np.int64]:
+        """Where each column's splits begin: (d + 1,) int64."""
+        edges = np.searchsorted(self.split_feature, np.arange(len(self.columns) + 1))
+        return edges.astype(np.int64)
+
+    @cached_property
+    def first_category_split(self) -> NDArray[np.int64]:
+        """Where, among each column's splits, those by category begin: (d,) int64."""
+        by_category = np.array([column.is_category for column in self.columns], dtype=bool)
+        return np.where(by_category, self.first_split[:-1], self.first_split[1:])
 
     def score(self, X: object) -> Floats:
         """Probability of the target class for each row.

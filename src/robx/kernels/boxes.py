@@ -1,0 +1,206 @@
+"""Exact expectations under Gaussian noise.
+
+A leaf is a box; the chance that a noisy row falls into it is a product over features of differences
+of the normal distribution function. Walking a tree, one keeps for every feature the part of its
+distribution that is still possible, as two cumulative probabilities; a split narrows one of them.
+What a split does to a missing value or a category is certain: a probability of zero or one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+
+__all__ = ["expected_squares", "expected_sums"]
+
+
+@njit(nogil=True, cache=True)
+def _left_probabilities(
+    x: FloatArray,
+    spread: FloatArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    missing_left: BoolArray,
+    category_row: IntArray,
+    category_bits: WordArray,
+    out: FloatArray,
+) -> None:
+    """Chance that a noisy copy of x goes left, for each split."""
+    for s in range(feature.shape[0]):
+        j = feature[s]
+        value = x[j]
+        if value != value:
+            out[s] = 1.0 if missing_left[s] else 0.0
+        elif category_row[s] >= 0:
+            code = int(value)
+            word = category_bits[category_row[s], code >> 6]
+            out[s] = 1.0 if (word >> np.uint64(code & 63)) & np.uint64(1) else 0.0
+        elif spread[j] == 0 or math.isinf(value):
+            out[s] = 1.0 if value <= threshold[s] else 0.0
+        else:
+            z = (threshold[s] - value) / spread[j]
+            out[s] = 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+@njit(nogil=True, cache=True)
+def _next_leaf(
+    depth: int,
+    stack_node: IntArray,
+    stack_feature: IntArray,
+    stack_bounds: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    left_probability: FloatArray,
+    feature: IntArray,
+    node_split: IntArray,
+    node_right: IntArray,
+) -> tuple[int, int, float]:
+    """Go on to the next leaf that a noisy row can reach.
+
+    An entry of the stack says: first set the bounds of a feature, then visit a node (or none, when
+    the bounds are only put back). Returns the new depth, the leaf (-1 if there is no more) and its
+    probability; `low` and `high` are then the leaf's box.
+    """
+    while depth > 0:
+        depth -= 1
+        j = stack_feature[depth]
+        if j >= 0:
+            low[j], high[j] = stack_bounds[depth, 0], stack_bounds[depth, 1]
+        node = stack_node[depth]
+        if node < 0:
+            continue
+        chance = stack_bounds[depth, 2]
+        split = node_split[node]
+        if split < 0:
+            return depth, -1 - split, chance
+        j = feature[split]
+        below, above = low[j], high[j]
+        cut = min(max(left_probability[split], below), above)
+        share = (cut - below) / (above - below)
+        stack_node[depth], stack_feature[depth] = -1, j
+        stack_bounds[depth, 0], stack_bounds[depth, 1] = below, above
+        depth += 1
+        if share < 1:
+            stack_node[depth], stack_feature[depth] = node_right[node], j
+            stack_bounds[depth, 0], stack_bounds[depth, 1] = cut, above
+            stack_bounds[depth, 2] = chance * (1 - share)
+            depth += 1
+        if share > 0:
+            stack_node[depth], stack_feature[depth] = node + 1, j
+            stack_bounds[depth, 0], stack_bounds[depth, 1] = below, cut
+            stack_bounds[depth, 2] = chance * share
+            depth += 1
+    return 0, -1, 0.0
+
+
+@njit(nogil=True, cache=True)
+def _start(
+    root: int, chance: float, node: IntArray, feature: IntArray, bounds: FloatArray
+) -> int:
+    node[0], feature[0], bounds[0, 2] = root, -1, chance
+    return 1
+
+
+@njit(nogil=True, cache=True)
+def expected_sums(
+    X: FloatArray,
+    spread: FloatArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    missing_left: BoolArray,
+    category_row: IntArray,
+    category_bits: WordArray,
+    tree_start: IntArray,
+    tree_class: IntArray,
+    node_split: IntArray,
+    node_right: IntArray,
+    leaf_value: FloatArray,
+    stack_size: int,
+    out: FloatArray,
+) -> None:
+    """Add to ``out[row, class]`` the expected sum of leaf values under noise.
+
+    ``stack_size`` is three times the depth of the deepest tree, and one.
+    """
+    left_probability = np.empty(feature.shape[0])
+    low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    node, of = np.empty(stack_size, np.int64), np.empty(stack_size, np.int64)
+    bounds = np.empty((stack_size, 3))
+    for i in range(X.shape[0]):
+        _left_probabilities(
+            X[i], spread, feature, threshold, missing_left, category_row, category_bits,
+            left_probability,
+        )  # fmt: skip
+        for tree in range(tree_class.shape[0]):
+            depth = _start(tree_start[tree], 1.0, node, of, bounds)
+            while True:
+                depth, leaf, chance = _next_leaf(
+                    depth, node, of, bounds, low, high, left_probability, feature, node_split,
+                    node_right,
+                )  # fmt: skip
+                if leaf < 0:
+                    break
+                out[i, tree_class[tree]] += chance * leaf_value[leaf]
+
+
+@njit(nogil=True, cache=True)
+def expected_squares(
+    X: FloatArray,
+    spread: FloatArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    missing_left: BoolArray,
+    category_row: IntArray,
+    category_bits: WordArray,
+    tree_start: IntArray,
+    node_split: IntArray,
+    node_right: IntArray,
+    leaf_value: FloatArray,
+    base: float,
+    stack_size: int,
+    out: FloatArray,
+) -> None:
+    """Write to ``out[row]`` the expected square of ``base`` plus the sum of leaf values.
+
+    Every pair of trees is walked together: below each leaf of the one, the other is walked inside
+    that leaf's box.
+    """
+    n_trees = tree_start.shape[0] - 1
+    left_probability = np.empty(feature.shape[0])
+    low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    node, of = np.empty(stack_size, np.int64), np.empty(stack_size, np.int64)
+    bounds = np.empty((stack_size, 3))
+    node_2, of_2 = np.empty(stack_size, np.int64), np.empty(stack_size, np.int64)
+    bounds_2 = np.empty((stack_size, 3))
+    for i in range(X.shape[0]):
+        _left_probabilities(
+            X[i], spread, feature, threshold, missing_left, category_row, category_bits,
+            left_probability,
+        )  # fmt: skip
+        total = base * base
+        for tree in range(n_trees):
+            depth = _start(tree_start[tree], 1.0, node, of, bounds)
+            while True:
+                depth, leaf, chance = _next_leaf(
+                    depth, node, of, bounds, low, high, left_probability, feature, node_split,
+                    node_right,
+                )  # fmt: skip
+                if leaf < 0:
+                    break
+                value = leaf_value[leaf]
+                total += chance * value * (value + 2 * base)
+                for other in range(tree + 1, n_trees):
+                    depth_2 = _start(tree_start[other], chance, node_2, of_2, bounds_2)
+                    while True:
+                        depth_2, leaf_2, chance_2 = _next_leaf(
+                            depth_2, node_2, of_2, bounds_2, low, high, left_probability, feature,
+                            node_split, node_right,
+                        )  # fmt: skip
+                        if leaf_2 < 0:
+                            break
+                        total += 2 * chance_2 * value * leaf_value[leaf_2]
+        out[i] = total

@@ -1,0 +1,492 @@
+"""Scoring every noisy copy of a row at once, without making the copies.
+
+The draws of noise are the same for all rows. For each feature they are sorted once, so the draws
+that send a row left at a threshold are always a prefix of that order, and one table holds every
+prefix as a set of draws, one bit a draw. For a row:
+
+1. `_rank_splits` looks up, for each distinct split, which prefix goes left there;
+2. `_walk` sends the full set of draws down the trees: a node's set is cut in two by its split's
+   prefix, and subtrees that no draw reaches are never seen;
+3. `_add_sets` turns sets into sums: leaves are not visited. Write ``g(node)`` for the value of the
+   rightmost leaf below a node; then a tree's value is ``g(root)`` plus, for every split passed on
+   the left, ``g(left) - g(right)``. One masked addition a visited split does it;
+4. `_add_moments` applies the link and adds up the first two moments.
+
+Draws come in blocks of 64, 256 or 512: the number of 64-bit words in a set is a compile-time
+constant, the length of the tuple `width`, so that a set is one vector register. Memory is a few
+hundred kilobytes a thread whatever the number of rows and draws.
+
+Steps 2 and 3 are written as vector instructions; each has a plain twin above it, which says what it
+does, and which runs when the JIT is off.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+
+__all__ = ["IDENTITY", "ONE_MINUS_SIGMOID", "SIGMOID", "SOFTMAX", "moments", "prefix_tables"]
+
+IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
+Width = tuple[int, ...]
+
+
+# --- sets of draws ------------------------------------------------------------------------------
+
+
+def _cut_set(
+    width: Width, sets: WordArray, at: int, prefix: WordArray, row: int, left: int, right: int
+) -> int:
+    """Cut ``sets[at]`` by ``prefix[row]`` into ``sets[left]`` and ``sets[right]``.
+
+    Returns 1 if anything went left, plus 2 if anything went right.
+    """
+    n = len(width)
+    all_of_it = sets[at * n : (at + 1) * n].copy()
+    goes_left = all_of_it & prefix[row * n : (row + 1) * n]
+    goes_right = all_of_it ^ goes_left
+    sets[right * n : (right + 1) * n] = goes_right
+    sets[left * n : (left + 1) * n] = goes_left
+    return int(goes_left.any()) + 2 * int(goes_right.any())
+
+
+def _add_sets(width: Width, sets: WordArray, value: IntArray, n: int, total: FloatArray) -> None:
+    """Add the float32 behind the bits ``value[i]`` to ``total[k]`` for each draw k in ``sets[i]``."""
+    n_words = len(width)
+    for i in range(n):
+        words = sets[i * n_words : (i + 1) * n_words].astype("<u8")
+        member = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
+        total[member] += value[i : i + 1].view(np.float32)[0]
+
+
+def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+    return context.make_array(array_type)(context, builder, value=array).data
+
+
+@intrinsic
+def _cut_set_vector(
+    _typing: Any, width: Any, sets: Any, at: Any, prefix: Any, row: Any, left: Any, right: Any
+) -> Any:
+    index = types.intp
+    signature = types.int64(width, sets, index, prefix, index, index, index)
+    word = ir.IntType(64)
+    vector = ir.VectorType(word, width.count)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, sets, at, prefix, row, left, right = args
+        sets_data = _data(context, builder, sig.args[1], sets)
+        prefix_data = _data(context, builder, sig.args[3], prefix)
+
+        def place(data: Any, i: Any) -> Any:
+            first = builder.gep(data, [builder.mul(i, ir.Constant(word, width.count))])
+            return builder.bitcast(first, vector.as_pointer())
+
+        def occupied(members: Any) -> Any:
+            wide = ir.IntType(64 * width.count)
+            some = builder.icmp_unsigned("!=", builder.bitcast(members, wide), ir.Constant(wide, 0))
+            return builder.zext(some, word)
+
+        members = builder.load(place(sets_data, at), align=8)
+        goes_left = builder.and_(members, builder.load(place(prefix_data, row), align=8))
+        goes_right = builder.xor(members, goes_left)
+        builder.store(goes_right, place(sets_data, right), align=8)
+        builder.store(goes_left, place(sets_data, left), align=8)
+        return builder.or_(
+            occupied(goes_left), builder.shl(occupied(goes_right), ir.Constant(word, 1))
+        )
+
+    return signature, codegen
+
+
+@intrinsic
+def _add_sets_vector(
+    _typing: Any, width: Any, sets: Any, value: Any, n: Any, total: Any
+) -> Any:
+    signature = types.void(width, sets, value, types.intp, total)
+    lanes, n_masks = 16, 4 * width.count  # a set is n_masks groups of 16 draws
+    at_once = min(n_masks, 16)  # running sums that fit into registers
+    word, half, single = ir.IntType(64), ir.IntType(32), ir.FloatType()
+    mask_bits, mask = ir.IntType(lanes), ir.VectorType(ir.IntType(1), lanes)
+    vector = ir.VectorType(single, lanes)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, sets, value, n, total = args
+        masks = builder.bitcast(
+            _data(context, builder, sig.args[1], sets), mask_bits.as_pointer()
+        )
+        values = builder.bitcast(_data(context, builder, sig.args[2], value), single.as_pointer())
+        totals = builder.bitcast(_data(context, builder, sig.args[4], total), vector.as_pointer())
+
+        def spread(scalar: Any) -> Any:
+            undefined = ir.Constant(vector, ir.Undefined)
+            first = builder.insert_element(undefined, scalar, ir.Constant(half, 0))
+            zeros = ir.Constant(ir.VectorType(half, lanes), [0] * lanes)
+            return builder.shuffle_vector(first, undefined, zeros)
+
+        for first in range(0, n_masks, at_once):
+            places = [builder.gep(totals, [ir.Constant(word, first + q)]) for q in range(at_once)]
+            sums = [cgutils.alloca_once(builder, vector) for _ in places]
+            for place, running in zip(places, sums, strict=True):
+                builder.store(builder.load(place, align=4), running)
+            with cgutils.for_range(builder, n) as loop:
+                addend = spread(builder.load(builder.gep(values, [loop.index])))
+                row = builder.mul(loop.index, ir.Constant(word, n_masks))
+                for q, running in enumerate(sums):
+                    where = builder.add(row, ir.Constant(word, first + q))
+                    member = builder.load(builder.gep(masks, [where]), align=2)
+                    before = builder.load(running)
+                    after = builder.fadd(before, addend)
+                    chosen = builder.select(builder.bitcast(member, mask), after, before)
+                    builder.store(chosen, running)
+            for place, running in zip(places, sums, strict=True):
+                builder.store(builder.load(running), place, align=4)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@overload(_cut_set, strict=False)
+def _compile_cut_set(
+    width: Any, sets: Any, at: Any, prefix: Any, row: Any, left: Any, right: Any
+) -> Any:
+    return lambda width, sets, at, prefix, row, left, right: _cut_set_vector(
+        width, sets, at, prefix, row, left, right
+    )
+
+
+@overload(_add_sets, strict=False)
+def _compile_add_sets(width: Any, sets: Any, value: Any, n: Any, total: Any) -> Any:
+    return lambda width, sets, value, n, total: _add_sets_vector(width, sets, value, n, total)
+
+
+# --- tables of draws ----------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def prefix_tables(
+    noise: FloatArray, order: IntArray, prefix: WordArray, ranked: FloatArray, start: IntArray
+) -> None:
+    """Fill the lookup tables for one block of draws.
+
+    Parameters
+    ----------
+    noise : (d, k) float64
+        The draws of each feature.
+    order : (d, k) int64
+        Positions that sort them.
+    prefix : (d, m + 1, m / 64) uint64
+        For block size m: receives, at [j, r], the set of the r smallest draws of feature j. With
+        fewer draws than m the last ones never occur; rows past k repeat row k.
+    ranked : (d, m + 1) float64
+        Receives the sorted draws; infinity from position k on.
+    start : (d, cells + 1) int32
+        Receives a first guess of the rank: how many draws lie below each of the equal cells between
+        the smallest and the largest draw.
+    """
+    n_features, n_draws = noise.shape
+    cells = start.shape[1] - 1
+    for j in range(n_features):
+        prefix[j, 0] = 0
+        ranked[j] = np.inf
+        for r in range(prefix.shape[1] - 1):
+            prefix[j, r + 1] = prefix[j, r]
+            if r < n_draws:
+                k = order[j, r]
+                ranked[j, r] = noise[j, k]
+                prefix[j, r + 1, k >> 6] |= np.uint64(1) << np.uint64(k & 63)
+        low = ranked[j, 0]
+        step = (ranked[j, n_draws - 1] - low) / cells
+        rank = 0
+        for cell in range(cells + 1):
+            # One cell back: rounding in the look-up must never start past the answer.
+            while rank < n_draws and ranked[j, rank] < low + (cell - 1) * step:
+                rank += 1
+            start[j, cell] = rank
+
+
+# --- one row ------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _rank_splits(
+    x: FloatArray,
+    spread: FloatArray,
+    first_split: IntArray,
+    first_category: IntArray,
+    threshold: FloatArray,
+    missing_left: BoolArray,
+    category_row: IntArray,
+    category_bits: WordArray,
+    ranked: FloatArray,
+    start: IntArray,
+    n_draws: int,
+    row_of_split: IntArray,
+) -> None:
+    """Find, for each split, the row of the prefix table that holds the draws which go left."""
+    n_rows = ranked.shape[1]
+    cells = start.shape[1] - 1
+    for j in range(x.shape[0]):
+        first, last = first_split[j], first_split[j + 1]
+        if first == last:
+            continue
+        value = x[j]
+        none = j * n_rows
+        if value != value:
+            for s in range(first, last):
+                row_of_split[s] = none + n_draws if missing_left[s] else none
+            continue
+        numeric_end = first_category[j]
+        if spread[j] == 0 or math.isinf(value):
+            for s in range(first, numeric_end):
+                row_of_split[s] = none + n_draws if value <= threshold[s] else none
+        else:
+            inverse = 1 / spread[j]
+            low, high = ranked[j, 0], ranked[j, n_draws - 1]
+            to_cell = cells / (high - low) if high > low else 0.0
+            for s in range(first, numeric_end):
+                z = (threshold[s] - value) * inverse
+                if z < low:
+                    rank = 0
+                elif z >= high:
+                    rank = n_draws
+                else:
+                    rank = start[j, int((z - low) * to_cell)]
+                    while ranked[j, rank] <= z:
+                        rank += 1
+                row_of_split[s] = none + rank
+        for s in range(numeric_end, last):
+            code = int(value)
+            bit = (category_bits[category_row[s], code >> 6] >> np.uint64(code & 63)) & np.uint64(1)
+            row_of_split[s] = none + n_draws if bit else none
+
+
+@njit(nogil=True, cache=True)
+def _walk(
+    width: Width,
+    roots: IntArray,
+    nodes: IntArray,
+    row_of_split: IntArray,
+    prefix: WordArray,
+    sets: WordArray,
+    value: IntArray,
+    right_sets: int,
+    queue_node: IntArray,
+    queue_set: IntArray,
+) -> int:
+    """Send the full set of draws, ``sets[0]``, down a few trees, breadth first.
+
+    Sets that went left stand in ``sets[1:]`` with their weights' bits in ``value[1:]``; sets that
+    went right and have further to go stand from ``sets[right_sets]`` on. There is no branch in the
+    loop that depends on the data: what is not wanted is overwritten by the next.
+
+    Returns the number of sets in the first part.
+    """
+    tail = 0
+    for root in roots:
+        queue_node[tail] = root
+        queue_set[tail] = 0
+        tail += root >= 0
+    n_left, n_right = 1, right_sets
+    head = 0
+    while head < tail:
+        node = queue_node[head]
+        at = queue_set[head]
+        head += 1
+        occupied = _cut_set(
+            width, sets, at, prefix, row_of_split[nodes[node, 0]], n_left, n_right
+        )
+        left, right = nodes[node, 1], nodes[node, 2]
+        value[n_left] = nodes[node, 3]
+        queue_node[tail] = left
+        queue_set[tail] = n_left
+        tail += (occupied & 1) & (left >= 0)
+        n_left += occupied & 1
+        queue_node[tail] = right
+        queue_set[tail] = n_right
+        onwards = (occupied >> 1) & (right >= 0)
+        tail += onwards
+        n_right += onwards
+    return n_left
+
+
+@njit(nogil=True, cache=True)
+def _add_moments(
+    total: FloatArray,
+    n: int,
+    divisor: float,
+    slope: float,
+    link: int,
+    target: int,
+    first_draw: int,
+    n_draws: int,
+    is_first: bool,
+    centre: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Turn the margins of one block into scores, and add up their moments around ``centre[0]``.
+
+    ``sums[b]`` holds, for the b-th of equal runs of draws, the sum of differences from the centre
+    and of their squares. The centre is the first score: a row with a constant neighbourhood gets a
+    variance of exactly zero.
+    """
+    factor = slope / divisor
+    n_runs = sums.shape[0]
+    score = np.empty(n)
+    for k in range(n):
+        if link == IDENTITY:
+            score[k] = total[0, k] * factor
+        elif link == SOFTMAX:
+            below = 0.0
+            for c in range(total.shape[0]):
+                below += math.exp((total[c, k] - total[target, k]) * factor)
+            score[k] = 1 / below
+        else:
+            score[k] = 1 / (1 + math.exp(-total[0, k] * factor))
+            if link == ONE_MINUS_SIGMOID:
+                score[k] = 1 - score[k]
+    if is_first:
+        centre[0] = score[0]
+    for run in range(n_runs):
+        begin = max(run * n_draws // n_runs - first_draw, 0)
+        end = min((run + 1) * n_draws // n_runs - first_draw, n)
+        one = 0.0
+        two = 0.0
+        for k in range(begin, end):
+            difference = score[k] - centre[0]
+            one += difference
+            two += difference * difference
+        sums[run, 0] += one
+        sums[run, 1] += two
+
+
+@njit(nogil=True, cache=True)
+def moments(
+    width: Width,
+    X: FloatArray,
+    spread: FloatArray,
+    first_split: IntArray,
+    first_category: IntArray,
+    threshold: FloatArray,
+    missing_left: BoolArray,
+    category_row: IntArray,
+    category_bits: WordArray,
+    nodes: IntArray,
+    roots: IntArray,
+    group_start: IntArray,
+    group_class: IntArray,
+    group_nodes: int,
+    base: FloatArray,
+    divisor: float,
+    slope: float,
+    link: int,
+    target: int,
+    prefix: WordArray,
+    ranked: FloatArray,
+    start: IntArray,
+    n_draws: int,
+    centre: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Add up the moments of the score over all noisy copies of each row.
+
+    Parameters
+    ----------
+    width : tuple of n_words integers
+        Only its length counts: the number of words in a set of draws.
+    X : (n, d) float64
+        Rows; NaN is missing and stays missing.
+    spread : (d,) float64
+        Standard deviation of each feature's noise.
+    first_split, first_category : (d + 1,), (d,) int64
+        Where each feature's splits begin, and those among them that are by category.
+    threshold, missing_left, category_row, category_bits
+        The splits: see `robx.kernels.trees`.
+    nodes : (I, 4) int32
+        For each split node: its split, left and right child (-1 for a leaf), and the bits of the
+        float32 that a draw gains by going left.
+    roots : (T,) int32
+        Each tree's first node, or -1 for a tree that is one leaf.
+    group_start, group_class : (G + 1,), (G,) int64
+        Runs of trees that are walked together, all of one class, with at most `group_nodes` nodes.
+    base : (C,) float64
+        Margins of the draws that always go right.
+    divisor, slope, link, target
+        How margins become a score.
+    prefix : (B, d * (m + 1) * n_words) uint64
+    ranked : (B, d, m + 1) float64
+    start : (B, d, cells + 1) int32
+        Tables of B blocks of m = 64 * n_words draws each: see `prefix_tables`.
+    n_draws : int
+        The number of draws in all; the last block may be part filled.
+    centre : (n, 1) float64
+        Receives the score of each row's first noisy copy.
+    sums : (n, runs, 2) float64
+        Receives sums of the differences from it and of their squares, over equal runs of draws.
+    """
+    n_words = len(width)
+    block = 64 * n_words
+    row_of_split = np.empty(threshold.shape[0], dtype=np.int32)
+    sets = np.empty((2 * group_nodes + 4) * n_words, dtype=np.uint64)
+    value = np.zeros(group_nodes + 2, dtype=np.int32)
+    queue_node = np.empty(group_nodes + 2, dtype=np.int32)
+    queue_set = np.empty(group_nodes + 2, dtype=np.int32)
+    total = np.empty((base.shape[0], block), dtype=np.float32)
+    for b in range(prefix.shape[0]):
+        first_draw = b * block
+        n_here = min(block, n_draws - first_draw)
+        for w in range(n_words):
+            filled = min(max(n_here - 64 * w, 0), 64)
+            full = ~np.uint64(0)
+            sets[w] = full if filled == 64 else ~(full << np.uint64(filled))
+        for i in range(X.shape[0]):
+            _rank_splits(
+                X[i],
+                spread,
+                first_split,
+                first_category,
+                threshold,
+                missing_left,
+                category_row,
+                category_bits,
+                ranked[b],
+                start[b],
+                n_here,
+                row_of_split,
+            )
+            for c in range(base.shape[0]):
+                total[c] = base[c]
+            for g in range(group_class.shape[0]):
+                n_left = _walk(
+                    width,
+                    roots[group_start[g] : group_start[g + 1]],
+                    nodes,
+                    row_of_split,
+                    prefix[b],
+                    sets,
+                    value,
+                    group_nodes + 2,
+                    queue_node,
+                    queue_set,
+                )
+                _add_sets(width, sets, value, n_left, total[group_class[g]])
+            _add_moments(
+                total,
+                n_here,
+                divisor,
+                slope,
+                link,
+                target,
+                first_draw,
+                n_draws,
+                b == 0,
+                centre[i],
+                sums[i],
+            )

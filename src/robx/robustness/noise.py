@@ -1,0 +1,77 @@
+"""How much noise each column gets: sigma, in units of the column's scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+
+__all__ = ["per_column", "spread_of"]
+
+Floats = NDArray[np.float64]
+
+
+def per_column(value: Any, names: Sequence[str], parameter: str) -> Floats:
+    """Read a number, an array of d or a mapping from names into d numbers from 0 on.
+
+    >>> per_column({"b": 2, "a": 1}, ["a", "b"], "sigma")
+    array([1., 2.])
+    """
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in names]
+        lacking = [name for name in names if name not in value]
+        if unknown or lacking:
+            raise InvalidInput(
+                f"The '{parameter}' parameter must name each column once. "
+                f"Not known: {unknown[:5]}; left out: {lacking[:5]}."
+            )
+        value = [value[name] for name in names]
+    try:
+        numbers = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), len(names)))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The '{parameter}' parameter must be a number, {len(names)} numbers (one a column) or "
+            f"a mapping from column names to numbers. Got {value!r} instead."
+        ) from error
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        bad = int((~(np.isfinite(numbers) & (numbers >= 0))).argmax())
+        raise InvalidInput(
+            f"The '{parameter}' parameter must be finite and not negative. "
+            f"Got {numbers[bad]} for column '{names[bad]}'."
+        )
+    return numbers
+
+
+def spread_of(
+    sigmas: Floats, scale: Any, names: Sequence[str], read: Callable[[Any], Floats]
+) -> Floats:
+    """Standard deviation of each column's noise in the column's own units.
+
+    Parameters
+    ----------
+    sigmas : (d,) float64
+    scale : None, (d,) numbers, mapping or table
+        None is 1 for all; of a table the range of each column counts.
+    names : d column names
+    read : function
+        Reads a table into a matrix.
+    """
+    if scale is None:
+        return sigmas
+    if isinstance(scale, Mapping) or np.ndim(scale) < 2 and not hasattr(scale, "columns"):
+        return sigmas * per_column(scale, names, "scale")
+    matrix = read(scale)
+    finite = np.where(np.isfinite(matrix), matrix, np.nan)
+    known = ~np.isnan(finite).all(axis=0) if len(finite) else np.zeros(len(names), dtype=bool)
+    if not (known | (sigmas == 0)).all():
+        lacking = int((~known & (sigmas > 0)).argmax())
+        raise InvalidInput(
+            f"The 'scale' table has no value in column '{names[lacking]}', so no range can be taken."
+        )
+    spread = np.zeros(len(names))
+    spread[known] = np.nanmax(finite[:, known], axis=0) - np.nanmin(finite[:, known], axis=0)
+    return sigmas * spread

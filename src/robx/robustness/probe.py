@@ -1,0 +1,254 @@
+"""A model opened on some points, ready to be asked for moments of its score around them.
+
+Two kinds: `EnsembleProbe` hands whole neighbourhoods to the compiled kernel; `CopiesProbe` makes the
+noisy copies and puts them through the model itself, a few rows at a time. Both use the same draws for
+the same columns, so a model gives the same stability through either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robx.errors import InvalidInput
+from robx.kernels import neighbourhood
+from robx.robustness.draws import Draws
+from robx.robustness.noise import per_column, spread_of
+from robx.tables import column_names
+from robx.trees import BlackBox, TreeEnsemble, import_model
+
+__all__ = ["CopiesProbe", "EnsembleProbe", "Probe", "open_probe"]
+
+Floats = NDArray[np.float64]
+
+LINKS = {
+    "identity": neighbourhood.IDENTITY,
+    "sigmoid": neighbourhood.SIGMOID,
+    "one_minus_sigmoid": neighbourhood.ONE_MINUS_SIGMOID,
+    "softmax": neighbourhood.SOFTMAX,
+}
+#: A `CopiesProbe` makes at most about this many numbers at a time.
+MOST_NUMBERS = 2**21
+
+
+class Probe(Protocol):
+    """What `robx.stability` needs of a model opened on n points."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of points."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, and of dimensions of the noise."""
+
+    @property
+    def chunk(self) -> int:
+        """How many rows to ask for at a time."""
+
+    def moments(self, rows: NDArray[np.intp], draws: Draws) -> tuple[Floats, Floats]:
+        """Sum the score's differences from a centre, and their squares, over runs of draws.
+
+        Returns
+        -------
+        centre : (m,) float64
+            A score from each row's neighbourhood.
+        sums : (m, draws.n_runs, 2) float64
+        """
+
+
+def open_probe(
+    model: Any,
+    X: object,
+    sigma: float | ArrayLike | Mapping[str, float],
+    scale: object | None,
+) -> Probe:
+    """Read the points and the noise, and check everything before any work starts."""
+    imported = import_model(model)
+    if isinstance(imported, TreeEnsemble):
+        return EnsembleProbe(
+            imported, imported.read(X), _ensemble_spread(imported, sigma, scale)
+        )
+    return _copies_probe(imported, X, sigma, scale)
+
+
+def _ensemble_spread(ensemble: TreeEnsemble, sigma: Any, scale: Any) -> Floats:
+    perturbed = np.array([not column.is_category for column in ensemble.columns])
+    sigmas = np.where(perturbed, per_column(sigma, ensemble.names, "sigma"), 0.0)
+    if scale is None:
+        _refuse_unscaled(ensemble, sigmas)
+    return spread_of(sigmas, scale, ensemble.names, lambda table: ensemble.read(table, "scale"))
+
+
+def _refuse_unscaled(ensemble: TreeEnsemble, sigmas: Floats) -> None:
+    """Refuse noise in units of 1 for columns that are plainly not scaled to [0, 1]."""
+    threshold, feature = ensemble.split_threshold, ensemble.split_feature
+    outside = (np.abs(threshold - 0.5) > 0.51) & np.isfinite(threshold) & (sigmas[feature] > 0)
+    if outside.any():
+        first = int(outside.argmax())
+        raise InvalidInput(
+            f"The model splits column '{ensemble.names[feature[first]]}' at {threshold[first]:.4g}: "
+            "it was not trained on columns scaled to [0, 1], so noise needs a unit for each. Pass "
+            "scale=X_train (the range of each column is taken), or an array of units."
+        )
+
+
+@dataclass(frozen=True)
+class EnsembleProbe:
+    """An ensemble, points as a matrix, and the standard deviation of the noise on each column."""
+
+    ensemble: TreeEnsemble
+    matrix: Floats
+    spread: Floats
+    chunk: int = 1024
+
+    @property
+    def n_rows(self) -> int:
+        """Number of points."""
+        return len(self.matrix)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.matrix.shape[1]
+
+    def moments(self, rows: NDArray[np.intp], draws: Draws) -> tuple[Floats, Floats]:
+        """See `Probe`."""
+        e, walk, tables = self.ensemble, self.ensemble.walk, draws.tables
+        centre = np.empty((len(rows), 1))
+        sums = np.zeros((len(rows), draws.n_runs, 2))
+        neighbourhood.moments(
+            tables.width,
+            self.matrix[rows],
+            self.spread,
+            e.first_split,
+            e.first_category_split,
+            e.split_threshold,
+            e.split_missing_left,
+            e.split_category,
+            e.category_bits,
+            walk.nodes,
+            walk.roots,
+            walk.group_start,
+            walk.group_class,
+            walk.group_nodes,
+            walk.base,
+            e.divisor,
+            e.slope,
+            LINKS[e.link],
+            e.target_index,
+            tables.prefix.reshape(len(tables.prefix), -1),
+            tables.ranked,
+            tables.start,
+            len(draws),
+            centre,
+            sums,
+        )
+        return centre[:, 0], sums
+
+
+@dataclass(frozen=True)
+class CopiesProbe:
+    """A black box, the caller's table, and the standard deviation of the noise on each column."""
+
+    model: BlackBox
+    table: Any
+    values: Floats
+    spread: Floats
+    chunk: int = 64
+
+    @property
+    def n_rows(self) -> int:
+        """Number of points."""
+        return len(self.values)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.values.shape[1]
+
+    def moments(self, rows: NDArray[np.intp], draws: Draws) -> tuple[Floats, Floats]:
+        """See `Probe`."""
+        n_draws, n_runs = len(draws), draws.n_runs
+        centre = np.empty(len(rows))
+        sums = np.zeros((len(rows), n_runs, 2))
+        runs = np.arange(n_runs + 1) * n_draws // n_runs
+        at_once = max(MOST_NUMBERS // (n_draws * max(self.n_columns, 1)), 1)
+        for first in range(0, len(rows), at_once):
+            part = rows[first : first + at_once]
+            scores = self.model.score(self._copies(part, draws.noise)).reshape(len(part), n_draws)
+            centre[first : first + at_once] = scores[:, 0]
+            away = scores - scores[:, :1]
+            sums[first : first + at_once, :, 0] = np.add.reduceat(away, runs[:-1], axis=1)
+            sums[first : first + at_once, :, 1] = np.add.reduceat(away**2, runs[:-1], axis=1)
+        return centre, sums
+
+    def _copies(self, rows: NDArray[np.intp], noise: Floats) -> Any:
+        """Every noisy copy of some rows, as the model takes them: NaN and unmoved columns stay."""
+        moved = self.values[rows, None, :] + self.spread * noise
+        flat = moved.reshape(-1, self.n_columns)
+        frame = nw.from_native(self.table, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return flat
+        copies = frame[np.repeat(rows, len(noise))]
+        new = [
+            nw.new_series(name, flat[:, j], nw.Float64, backend=copies.implementation)
+            for j, name in enumerate(copies.columns)
+            if self.spread[j] > 0
+        ]
+        native = copies.to_native()
+        if hasattr(native, "reset_index"):
+            copies = nw.from_native(native.reset_index(drop=True), eager_only=True)
+        return copies.with_columns(*new).to_native()
+
+
+def _copies_probe(model: BlackBox, X: Any, sigma: Any, scale: Any) -> CopiesProbe:
+    table = model.ordered(X)
+    names = column_names(table)
+    if names is None:
+        values = _numbers(table)
+        labels = model.names or tuple(str(j) for j in range(values.shape[1]))
+        moves = np.ones(values.shape[1], dtype=bool)
+    else:
+        frame = nw.from_native(table, eager_only=True)
+        moves = np.array([frame[name].dtype.is_numeric() for name in names], dtype=bool)
+        values = np.zeros((len(frame), len(names)))
+        for j in np.flatnonzero(moves):
+            values[:, j] = frame[names[j]].cast(nw.Float64).to_numpy()
+        labels = names
+    sigmas = np.where(moves, per_column(sigma, labels, "sigma"), 0.0)
+    if scale is None:
+        with np.errstate(invalid="ignore"):
+            outside = (np.abs(values - 0.5) > 0.5).any(axis=0) & (sigmas > 0)
+        if outside.any():
+            raise InvalidInput(
+                f"Column '{labels[int(outside.argmax())]}' is not scaled to [0, 1], so noise needs "
+                "a unit for each column. Pass scale=X_train (the range of each column is taken), "
+                "or an array of units."
+            )
+    spread = spread_of(sigmas, scale, labels, lambda t: _frame_or_array(model.ordered(t), moves))
+    return CopiesProbe(model, table, values, spread)
+
+
+def _numbers(table: Any) -> Floats:
+    try:
+        return np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            "X must be a table of numbers, or a DataFrame whose other columns the model understands."
+        ) from error
+
+
+def _frame_or_array(table: Any, moves: NDArray[np.bool_]) -> Floats:
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return _numbers(table)
+    values = np.zeros((len(frame), len(moves)))
+    for j in np.flatnonzero(moves):
+        values[:, j] = frame[:, int(j)].cast(nw.Float64).to_numpy()
+    return values
