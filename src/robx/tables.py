@@ -97,7 +97,8 @@ def read_matrix(X: object, columns: Sequence[Column], *, named: bool, what: str 
     Returns
     -------
     (n, d) float64
-        C-ordered and fresh: the caller's table is never changed or shared.
+        C-ordered. It may be the caller's own array where nothing had to be changed: not to be
+        written to.
     """
     frame = _as_frame(X, what)
     if frame is None:
@@ -126,7 +127,9 @@ def _as_frame(X: object, what: str) -> nw.DataFrame[Any] | None:
 
 def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
     try:
-        raw = np.array(X, dtype=np.float64, order="C")
+        # A fresh copy only where values will be changed: the caller's table stays as it is.
+        changes = any(column.is_category or column.missing_range for column in columns)
+        raw = np.array(X, dtype=np.float64, order="C", copy=True if changes else None)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"{what} must be a table of numbers, or a DataFrame. Got {type(X).__name__} that "

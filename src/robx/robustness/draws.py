@@ -31,7 +31,8 @@ DEFAULT_DRAWS: dict[Kind, int] = {"sobol": 1024, "gaussian": 1000}
 
 SOBOL_BITS = 30
 SOBOL_MOST_COLUMNS = 21_201
-#: Tables of more than this many bytes are refused: the draws would no longer fit into memory well.
+#: Bytes of tables for a draw of one column, and how many in all are still taken.
+TABLE_BYTES = 88
 MOST_BYTES = 2**31
 
 
@@ -77,13 +78,6 @@ class Draws:
         n_words = 1 if n_draws <= 64 else 4 if n_draws <= 256 else 8
         block = 64 * n_words
         n_blocks = -(-n_draws // block)
-        n_bytes = n_blocks * n_features * (block + 1) * n_words * 8
-        if n_bytes > MOST_BYTES:
-            raise InvalidInput(
-                f"The 'n_draws' parameter is too large: {n_draws} draws of {n_features} columns need "
-                f"{n_bytes / 2**30:.1f} GiB of tables; at most {MOST_BYTES / 2**30:.0f}. Average "
-                "several smaller runs with different rng instead."
-            )
         tables = Tables(
             width=(0,) * n_words,
             prefix=np.empty((n_blocks, n_features, block + 1, n_words), dtype=np.uint64),
@@ -140,6 +134,13 @@ def make_draws(
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 2:
         raise InvalidInput(
             f"The 'n_draws' parameter must be an integer from 2. Got {n_draws!r} instead."
+        )
+    n_bytes = int(number) * n_features * TABLE_BYTES
+    if n_bytes > MOST_BYTES:
+        raise InvalidInput(
+            f"The 'n_draws' parameter is too large: {number} draws of {n_features} columns need "
+            f"{n_bytes / 2**30:.1f} GiB of tables, and at most {MOST_BYTES / 2**30:.0f} are taken. "
+            "Average several smaller runs with different rng instead."
         )
     return draw(kind, int(number), n_features, _seed_of(rng))
 

@@ -88,7 +88,9 @@ def _ensemble_spread(ensemble: TreeEnsemble, sigma: Any, scale: Any) -> Floats:
 def _refuse_unscaled(ensemble: TreeEnsemble, sigmas: Floats) -> None:
     """Refuse noise in units of 1 for columns that are plainly not scaled to [0, 1]."""
     threshold, feature = ensemble.split_threshold, ensemble.split_feature
-    outside = (np.abs(threshold - 0.5) > 0.51) & np.isfinite(threshold) & (sigmas[feature] > 0)
+    # XGBoost splits missing values off at twice the largest value, which is 2 for scaled columns.
+    outside = (threshold < -0.01) | (threshold > 2.01)
+    outside &= np.isfinite(threshold) & (sigmas[feature] > 0)
     if outside.any():
         first = int(outside.argmax())
         raise InvalidInput(

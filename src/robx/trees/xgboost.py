@@ -40,6 +40,9 @@ model.load_model(source)
 scores = model.predict_proba(X)
 """
 
+MODEL_FIELDS = frozenset(
+    "cats gbtree_model_param iteration_indptr tree_info trees weight_drop".split()
+)
 TREE_FIELDS = frozenset(
     "base_weights categories categories_nodes categories_segments categories_sizes default_left id "
     "left_children loss_changes parents right_children split_conditions split_indices split_type "
@@ -171,13 +174,16 @@ def _version(root: Record) -> str:
 
 
 def _booster(booster: Record) -> tuple[Record, NDArray[np.float64] | None]:
+    """Find the trees, and each tree's weight where some were dropped out (dart)."""
     name = booster.text("name")
     if name == "gbtree":
-        return booster.only(("model", "name")).record("model"), None
+        model = booster.only(("model", "name")).record("model").only(MODEL_FIELDS)
+        # XGBoost 3.4 on: dropout is an option of the tree booster.
+        return model, model.numbers("weight_drop") if "weight_drop" in model else None
     if name == "dart":
         booster.only(("gbtree", "name", "weight_drop"))
         inner = booster.record("gbtree").only(("model", "name"))
-        return inner.record("model"), booster.numbers("weight_drop")
+        return inner.record("model").only(MODEL_FIELDS), booster.numbers("weight_drop")
     raise UnsupportedModel(
         f"The XGBoost booster '{name}' is not made of trees. Wrap the model in robx.BlackBox."
     )

@@ -1,0 +1,61 @@
+# Everything a newcomer needs, with python3 (3.11 or later), make and git on the machine.
+# Each target makes .venv and installs what it needs on first use.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help demo test check bench fuzz format clean
+
+help:
+	@echo "make demo    train a credit model and see which acceptances would survive a retraining"
+	@echo "make test    run the tests"
+	@echo "make check   lint, types, layers"
+	@echo "make bench   speed and accuracy of the stability metric against the model libraries"
+	@echo "make fuzz    thousands of damaged model files (slow)"
+
+$(VENV)/pip: constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robx needs Python 3.11 or later: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) --upgrade pip
+	@touch $@
+
+$(VENV)/demo: $(VENV)/pip pyproject.toml
+	$(INSTALL) --editable '.[xgboost]'
+	@touch $@
+
+$(VENV)/test: $(VENV)/pip pyproject.toml
+	$(INSTALL) --editable . --group test
+	@touch $@
+
+$(VENV)/check: $(VENV)/test
+	$(INSTALL) --group check
+	@touch $@
+
+demo: $(VENV)/demo
+	@$(BIN)/python examples/german.py
+
+# The kernels' tests run a second time as plain Python, with the compiler off.
+test: $(VENV)/test
+	$(BIN)/python -m pytest --numprocesses auto
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses auto tests/kernels
+
+check: $(VENV)/check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/check
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/test
+	$(BIN)/python benchmarks/stability.py
+
+fuzz: $(VENV)/test
+	ROBX_FUZZ=3000 $(BIN)/python -m pytest --numprocesses auto -m fuzz
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,391 @@
+"""CatBoost: its JSON model (or a `.cbm` file, by way of JSON) to a `TreeEnsemble`.
+
+How CatBoost scores, as far as it matters here: values are rounded to float32; a row goes right when
+``x > border``; infinite values compare as such. A missing value goes left, except in a column that
+had missing values in training with ``nan_mode="Max"``: there it goes right. The leaf values add up
+in float64, are scaled, and a bias comes on top. A tree either asks the same question all along a
+level (the default), with the answer to question ``i`` as bit ``i`` of the leaf's number, or is a
+tree of nested nodes. Every split states its border twice: in full, and as a position in the list of
+all borders, which is the one that CatBoost itself goes by; here the two must agree.
+
+Not here: categorical, text and embedding features. CatBoost turns them into numbers by tables and
+hashes of its own, which cannot be rebuilt from the model alone.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidModel, UnsupportedModel
+from robx.tables import Category, Column, read_matrix
+from robx.trees import child
+from robx.trees.build import Tree, assemble
+from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.reading import Record, parse_json, parse_number
+from robx.trees.rounding import up_to_float32
+from robx.trees.targets import choose_target, class_labels
+
+__all__ = ["file_probability", "from_file", "from_model", "probability"]
+
+BINARY = ("Logloss", "CrossEntropy", "Focal")
+SOFTMAX = "MultiClass"
+ONE_AGAINST_ALL = "MultiClassOneVsAll"
+LOSSES = (*BINARY, SOFTMAX, ONE_AGAINST_ALL)
+#: CatBoost's own limit for a tree that asks one question a level.
+MAX_DEPTH = 16
+
+COLUMN_FIELDS = (
+    "borders",
+    "feature_id",
+    "feature_index",
+    "flat_feature_index",
+    "has_nans",
+    "nan_value_treatment",
+)
+SPLIT_FIELDS = ("border", "float_feature_index", "split_index", "split_type")
+CLASS_FIELDS = ("class_label_type", "class_names", "class_to_label", "classes_count")
+LABEL_TYPES: dict[str, set[type]] = {
+    "Boolean": {bool},
+    "Float": {float, int},
+    "Integer": {int},
+    "String": {str},
+}
+
+TO_JSON = """
+import catboost, json
+model = catboost.CatBoost().load_model(source, format="cbm")
+try:
+    model.save_model(output, format="json")
+except catboost.CatBoostError as error:
+    with open(output, "w") as file:
+        json.dump({"refused": str(error)}, file)
+"""
+
+SCORE_FILE = """
+import catboost
+rows, target = X
+model = catboost.CatBoostClassifier().load_model(source, format=source.rsplit(".", 1)[1])
+classes = list(model.classes_)
+scores = model.predict_proba(rows)[:, classes.index(target) if classes else int(target)]
+"""
+
+
+def from_model(model: Any, target: Category | None) -> TreeEnsemble:
+    """Import a `CatBoostClassifier`, or a `CatBoost` that was trained as one."""
+    from catboost import CatBoostError  # noqa: PLC0415 - only its own models come here
+
+    kind = type(model).__name__
+    bases = {base.__name__ for base in type(model).__mro__}
+    if bases & {"CatBoostRegressor", "CatBoostRanker"} or not hasattr(model, "save_model"):
+        raise UnsupportedModel(
+            f"{kind} is not a classifier: robx needs the probability of a class. Wrap a function "
+            "that returns probabilities in robx.BlackBox."
+        )
+    if not model.is_fitted():
+        raise InvalidModel(f"The {kind} has no trees: was it fitted?")
+    with tempfile.TemporaryDirectory(prefix="robx-") as folder:
+        path = Path(folder) / "model.json"
+        try:
+            model.save_model(str(path), format="json")
+        except CatBoostError as error:
+            raise _refused_by_catboost(str(error)) from error
+        root = parse_json(path.read_bytes(), "The CatBoost model")
+    return _parse(root, target, kind)
+
+
+def from_file(path: Path, target: Category | None) -> TreeEnsemble:
+    """Import a saved `.json` or `.cbm` model, as `CatBoostClassifier.load_model` would score it."""
+    is_binary = path.suffix == ".cbm"
+    data = child.convert(TO_JSON, "catboost", path) if is_binary else path.read_bytes()
+    root = parse_json(data, f"The CatBoost model {path.name}")
+    if is_binary and "refused" in root:
+        raise _refused_by_catboost(root.text("refused"))
+    return _parse(root, target, f"{path.suffix} file")
+
+
+def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
+    """Ask CatBoost itself."""
+    _, place = choose_target(target, class_labels(model))
+    return np.asarray(model.predict(_matrix(X), prediction_type="Probability"))[:, place]
+
+
+def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
+    """Ask CatBoost itself, in a process of its own."""
+    # The target is a label out of the file: it travels as data, not in the script.
+    return child.score(SCORE_FILE, "catboost", path, (_matrix(X), target))
+
+
+def _matrix(X: Any) -> NDArray[np.float64]:
+    """Read rows in the model's order: CatBoost does not know every kind of frame."""
+    return read_matrix(X, [Column(str(j)) for j in range(np.shape(X)[1])], named=False)
+
+
+def _refused_by_catboost(reason: str) -> UnsupportedModel:
+    return UnsupportedModel(
+        f"CatBoost cannot write the model as JSON, which is how robx reads it: {reason}. Models "
+        "with text or embedding features, or with infinite borders, are of this kind. Wrap the "
+        "live model in robx.BlackBox."
+    )
+
+
+def _parse(root: Record, target: Category | None, kind: str) -> TreeEnsemble:
+    features = root.record("features_info")
+    _refuse_what_is_no_number(root, features)
+    root.only(("features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees"))
+    columns, named, borders = _read_columns(features)
+    info = root.record("model_info")
+    loss = _loss(info)
+    scale, bias = _scale_and_bias(root)
+    if len(bias) != 1 if loss in BINARY else len(bias) < 2:
+        raise InvalidModel(
+            f"{root.where} has {len(bias)} biases, which does not fit its {loss} loss."
+        )
+    chosen, place = choose_target(target, _classes(info, max(len(bias), 2)))
+    # One against all: each class has a sigmoid of its own, so the others' margins do not matter.
+    wanted = [place] if loss == ONE_AGAINST_ALL else list(range(len(bias)))
+    link: Link = "softmax" if loss == SOFTMAX else "sigmoid"
+    if loss in BINARY and place == 0:
+        link = "one_minus_sigmoid"
+    return assemble(
+        list(_read_trees(root, borders, len(bias), wanted, scale)),
+        columns,
+        named=named,
+        target=chosen,
+        source=f"CatBoost{_version(info)} {kind}",
+        link=link,
+        target_index=place if loss == SOFTMAX else 0,
+        base=[bias[k] for k in wanted],
+    )
+
+
+def _refuse_what_is_no_number(root: Record, features: Record) -> None:
+    others = ("categorical_features", "ctrs", "text_features", "embedding_features")
+    if root.fields.get("ctr_data") or any(features.fields.get(name) for name in others):
+        raise UnsupportedModel(
+            "The model was trained with CatBoost's own categorical, text or embedding features, "
+            "which cannot be rebuilt from it. Wrap the live model in robx.BlackBox, or train on "
+            "numbers."
+        )
+
+
+def _version(info: Record) -> str:
+    text = str(info.fields.get("catboost_version_info"))
+    found = re.search(r"(?:release |tags/v)(\d+(?:\.\d+)+)", text, re.IGNORECASE)
+    return f" {found[1]}" if found else ""
+
+
+def _section(info: Record, name: str) -> Record:
+    """Part of the model's metadata, which is an object or the JSON text of one."""
+    value = info.any(name)
+    if isinstance(value, str):
+        return parse_json(value.encode(errors="surrogatepass"), f"{info.where}.{name}")
+    return info.record(name)
+
+
+def _loss(info: Record) -> str:
+    """Name of the loss; a sum of models keeps it outside the training parameters."""
+    holder = _section(info, "params") if "params" in info else info
+    loss = _section(holder, "loss_function").text("type")
+    if loss not in LOSSES:
+        raise UnsupportedModel(
+            f"The CatBoost loss '{loss}' gives no probability of one class; robx takes "
+            f"{', '.join(LOSSES)}. For another one, wrap a function that returns probabilities in "
+            "robx.BlackBox."
+        )
+    return loss
+
+
+def _classes(info: Record, n_classes: int) -> list[Category]:
+    numbers: list[Category] = list(range(n_classes))
+    if "class_params" not in info:
+        return numbers
+    params = _section(info, "class_params").only(CLASS_FIELDS)
+    labels = params.list("class_names")
+    count = params.integer("classes_count")
+    in_order = params.integers("class_to_label").tolist() == numbers
+    if not in_order or len(labels) not in {0, n_classes} or count not in {0, n_classes}:
+        raise UnsupportedModel(
+            f"The CatBoost model tells {n_classes} classes apart, but not the ones that it names: "
+            f"{', '.join(map(repr, labels[:8])) or count}. Some had no rows in training. Wrap the "
+            "live model in robx.BlackBox."
+        )
+    kind = params.text("class_label_type")
+    if kind not in LABEL_TYPES or any(type(label) not in LABEL_TYPES[kind] for label in labels):
+        raise InvalidModel(f"{params.where}.class_names must hold labels of the type {kind}.")
+    if len(set(labels)) < len(labels):
+        raise InvalidModel(f"{params.where}.class_names has a label twice.")
+    if kind == "Float":
+        labels = [parse_number(label, f"{params.where}.class_names") for label in labels]
+    return labels or numbers
+
+
+def _scale_and_bias(root: Record) -> tuple[float, list[float]]:
+    pair = root.list("scale_and_bias")
+    where = f"{root.where}.scale_and_bias"
+    if len(pair) != 2:
+        raise InvalidModel(f"{where} must hold a scale and the biases. Got {len(pair)} values.")
+    biases = pair[1] if isinstance(pair[1], list) else [pair[1]]
+    return parse_number(pair[0], where), [parse_number(bias, where) for bias in biases]
+
+
+@dataclass(frozen=True)
+class _Borders:
+    """The borders of all columns, one after the other: what a split_index counts through.
+
+    One more stands at the end, so that the -1 of a leaf has something to look up.
+    """
+
+    column: NDArray[np.int64]
+    border: NDArray[np.float32]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+
+    def find(self, split: Record) -> int:
+        """Position of a split's border, which the split must describe as the list does."""
+        if split.text("split_type") != "FloatFeature":
+            raise UnsupportedModel(
+                f"{split.where} splits on a categorical feature, which cannot be rebuilt. Wrap the "
+                "live model in robx.BlackBox."
+            )
+        position = split.only(SPLIT_FIELDS).integer("split_index")
+        if position >= len(self.border) - 1:
+            raise InvalidModel(f"{split.where} uses border {position} of {len(self.border) - 1}.")
+        column, border = split.integer("float_feature_index"), split.number("border")
+        if column != self.column[position] or _float32([border])[0] != self.border[position]:
+            raise InvalidModel(
+                f"{split.where} splits column {column} at {border}; its split_index says column "
+                f"{self.column[position]} at {self.border[position]}."
+            )
+        return position
+
+
+def _float32(values: Any) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return np.asarray(values, dtype=np.float64).astype(np.float32)
+
+
+def _read_columns(features: Record) -> tuple[list[Column], bool, _Borders]:
+    """Read the columns, whether the training table named them, and the borders of all."""
+    records = features.only(("float_features",)).records("float_features")
+    for number, record in enumerate(records):
+        # With columns of numbers only, both count alike; CatBoost crashes where they do not.
+        record.only(COLUMN_FIELDS)
+        if {record.integer("feature_index"), record.integer("flat_feature_index")} != {number}:
+            raise InvalidModel(f"{record.where} is out of order: its numbers must be {number}.")
+    names = [record.text("feature_id") for record in records]
+    named = any(names)
+    if not names or (named and len(set(names)) < len(names)):
+        raise InvalidModel(f"{features.where} has no columns, or two of the same name.")
+    columns = [Column(name if named else str(j)) for j, name in enumerate(names)]
+    borders = [_float32(record.numbers("borders")) for record in records]
+    missing_left = [_missing_left(record) for record in records]
+    joined = np.concatenate([*borders, np.zeros(1, np.float32)])
+    if not np.isfinite(joined).all():
+        raise InvalidModel(f"{features.where} has a border that is not a finite float32 number.")
+    with np.errstate(over="ignore"):  # nan_mode puts borders at the largest float32 numbers
+        threshold = up_to_float32(joined)
+    counts = [*map(len, borders), 1]
+    all_borders = _Borders(
+        column=np.repeat(np.arange(len(counts)), counts),
+        border=joined,
+        threshold=threshold,
+        missing_left=np.repeat([*missing_left, False], counts),
+    )
+    return columns, named, all_borders
+
+
+def _missing_left(record: Record) -> bool:
+    treatment, has_nans = record.text("nan_value_treatment"), record.any("has_nans")
+    if treatment not in {"AsIs", "AsFalse", "AsTrue"} or not isinstance(has_nans, bool):
+        raise InvalidModel(f"{record.where} does not say what becomes of missing values.")
+    return not (has_nans and treatment == "AsTrue")
+
+
+def _read_trees(
+    root: Record, borders: _Borders, n_values: int, wanted: list[int], scale: float
+) -> Iterator[Tree]:
+    """One tree for each wanted margin: CatBoost's leaves hold a value for each of them."""
+    if "oblivious_trees" in root and "trees" in root:
+        raise InvalidModel(f"{root.where} has both kinds of trees; expected one.")
+    read = _read_nested if "trees" in root else _read_levels
+    for record in root.records("trees" if "trees" in root else "oblivious_trees"):
+        left, right, split, value = read(record, borders, n_values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = value * scale
+        for index, k in enumerate(wanted):
+            yield Tree(
+                left=left,
+                right=right,
+                feature=borders.column[split],
+                threshold=borders.threshold[split],
+                missing_left=borders.missing_left[split],
+                value=value[:, k],
+                index=index,
+            )
+
+
+#: Children of each node, the position of its border or -1 at a leaf, and (m, C) leaf values.
+Nodes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+
+def _read_levels(record: Record, borders: _Borders, n_values: int) -> Nodes:
+    """Spread a tree with one question a level over a full binary tree.
+
+    The last question is the highest bit of a leaf's number, so it is put at the root: the leaves
+    then stand in their own order in the last level.
+    """
+    record.only(("leaf_values", "leaf_weights", "splits"))
+    # A tree of one leaf has null in place of its splits.
+    splits = record.records("splits") if record.fields.get("splits") is not None else []
+    if len(splits) > MAX_DEPTH:
+        raise InvalidModel(
+            f"{record.where} has {len(splits)} levels; CatBoost has {MAX_DEPTH} at most."
+        )
+    n_leaves = 2 ** len(splits)
+    values = record.numbers("leaf_values")
+    if len(values) != n_leaves * n_values:
+        raise InvalidModel(
+            f"{record.where} has {len(values)} leaf values; its {len(splits)} splits and "
+            f"{n_values} margins need {n_leaves * n_values}."
+        )
+    asked = np.array([borders.find(split) for split in splits[::-1]], dtype=np.int64)
+    split = np.concatenate([np.repeat(asked, 2 ** np.arange(len(asked))), np.full(n_leaves, -1)])
+    left = np.where(split < 0, -1, 2 * np.arange(len(split)) + 1)
+    value = np.zeros((len(split), n_values))
+    value[n_leaves - 1 :] = values.reshape(n_leaves, n_values)
+    return left, np.where(split < 0, -1, left + 1), split, value
+
+
+def _read_nested(record: Record, borders: _Borders, n_values: int) -> Nodes:
+    """Give numbers to the nodes of nested objects; no recursion, since a file may nest deeply."""
+    left, right, split, value = [-1], [-1], [-1], [[0.0] * n_values]
+    to_do = [(0, record)]
+    while to_do:
+        node, here = to_do.pop()
+        if "split" not in here:
+            value[node] = _leaf_values(here.only(("value", "weight")), n_values)
+            continue
+        split[node] = borders.find(here.only(("left", "right", "split")).record("split"))
+        for children, side in ((left, "left"), (right, "right")):
+            children[node] = len(split)
+            to_do.append((len(split), Record(here.any(side), record.where)))
+            for column in (left, right, split):
+                column.append(-1)
+            value.append(value[0])
+    return np.array(left), np.array(right), np.array(split), np.array(value)
+
+
+def _leaf_values(leaf: Record, n_values: int) -> list[float]:
+    values = leaf.any("value")
+    values = values if isinstance(values, list) else [values]
+    if len(values) != n_values:
+        raise InvalidModel(f"{leaf.where} has a leaf with {len(values)} values, not {n_values}.")
+    return [parse_number(value, f"{leaf.where}, value of a leaf,") for value in values]

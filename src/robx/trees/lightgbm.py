@@ -1,0 +1,417 @@
+"""LightGBM: its text model to a `TreeEnsemble`.
+
+How LightGBM scores, as far as it matters here: values stay float64, but one no larger in size than
+`ZERO` is read as 0; a row goes left when ``x <= threshold``; a category goes left when its code is
+in the split's bit set, and right when it is unseen or missing. Each split says what is missing:
+NaN, zero and NaN, or nothing, in which case NaN is read as 0. Sums run over the trees in float64;
+learning rates and dart weights are part of the leaf values; a random forest divides by its number
+of rounds. Where training stopped early, the text ends at the best round, as predictions do.
+
+The categories of a training frame are listed in the order of its category columns, but which these
+were is not said: the columns that LightGBM splits by category, if there are as many. Where that is
+wrong (an integer column declared a category, a category column not), the integer column asks for
+categories: every frame that LightGBM takes is then refused by name, and none is misread.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import narwhals.selectors as ncs
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidModel, UnsupportedModel
+from robx.tables import Category, Column
+from robx.trees import child
+from robx.trees.build import Tree, assemble
+from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.reading import Record
+from robx.trees.targets import choose_target, class_labels, wrapper_probability
+
+__all__ = ["file_probability", "from_file", "from_model", "probability"]
+
+#: Values up to this size are read as 0: the float32 nearest to 1e-35.
+ZERO = float(np.float32(1e-35))
+VERSIONS = ("v3", "v4")
+#: Objectives that give a probability, and the options that their line in the model may have.
+OBJECTIVES: dict[str, list[str]] = {
+    "binary": ["sigmoid"],
+    "cross_entropy": [],
+    "multiclass": ["num_class"],
+    "multiclassova": ["num_class", "sigmoid"],
+}
+HEADER_FIELDS = (
+    *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx"),
+    *("objective", "average_output", "feature_names", "monotone_constraints", "feature_infos"),
+    "tree_sizes",
+)
+TREE_FIELDS = (
+    *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type"),
+    *("left_child", "right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value"),
+    *("internal_weight", "internal_count", "cat_boundaries", "cat_threshold", "is_linear"),
+    "shrinkage",
+)
+#: Bits of a split's decision_type: by category, missing goes left, and two for what is missing.
+BY_CATEGORY, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
+MISSING_NONE, MISSING_ZERO, MISSING_NAN = 0, 1, 2
+
+SCORE_FILE = """
+import lightgbm
+scores = lightgbm.Booster(model_file=source).predict(X)
+"""
+
+
+def from_model(model: Any, target: Category | None) -> TreeEnsemble:
+    """Import an `LGBMClassifier` or `Booster`."""
+    from lightgbm import Booster  # noqa: PLC0415 - only its own models come here
+
+    kind = type(model).__name__
+    wrapped = hasattr(type(model), "predict_proba")
+    if not (wrapped or isinstance(model, Booster)):
+        raise UnsupportedModel(
+            f"{kind} is not a classifier: robx needs the probability of a class. Wrap a function "
+            "that returns one in robx.BlackBox."
+        )
+    if wrapped and model.get_params().get("pred_early_stop"):
+        raise UnsupportedModel(
+            "The model was made with pred_early_stop, so it leaves out trees from row to row. Wrap "
+            "it in robx.BlackBox."
+        )
+    text = (model.booster_ if wrapped else model).model_to_string()
+    classes = class_labels(model) if wrapped else None
+    return _parse(text, target, where="The LightGBM model", kind=kind, classes=classes)
+
+
+def from_file(path: Path, target: Category | None) -> TreeEnsemble:
+    """Import a saved `.txt` model."""
+    where = f"The LightGBM model {path.name}"
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidModel(f"{where} is not text: {error}.") from error
+    return _parse(text, target, where=where, kind=f"{path.suffix} file")
+
+
+def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
+    """Ask LightGBM itself."""
+    if hasattr(model, "predict_proba"):
+        with warnings.catch_warnings():  # about an array where the model was trained on a frame
+            warnings.simplefilter("ignore", UserWarning)
+            return wrapper_probability(model, target, _as_trained(X))
+    return _of_class(np.asarray(model.predict(_as_trained(X))), target)
+
+
+def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
+    """Ask LightGBM itself, in a process of its own."""
+    scores = child.score(SCORE_FILE, "lightgbm", path, _as_trained(X))
+    return None if scores is None else _of_class(scores, target)
+
+
+def _as_trained(X: Any) -> Any:
+    """Any frame as the only kind in which LightGBM knows categories: pandas, text as category."""
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    return frame.with_columns(ncs.string().cast(nw.Categorical)).to_pandas()
+
+
+def _of_class(answer: NDArray[Any], target: Category) -> NDArray[Any]:
+    if answer.ndim == 2:
+        return answer[:, int(target)]
+    return answer if int(target) == 1 else 1 - answer
+
+
+def _parse(
+    text: str,
+    target: Category | None,
+    *,
+    where: str,
+    kind: str,
+    classes: list[Category] | None = None,
+) -> TreeEnsemble:
+    header, records, rest = _sections(text, where)
+    objective, n_classes, slope = _objective(header)
+    if classes is not None and len(classes) != max(n_classes, 2):
+        raise UnsupportedModel(
+            f"The model has {len(classes)} classes and LightGBM's objective '{objective}' has "
+            f"{max(n_classes, 2)}; robx needs two or more, and the same number. Wrap the model in "
+            "robx.BlackBox."
+        )
+    if len(records) % n_classes:
+        raise InvalidModel(f"{where} has {len(records)} trees for {n_classes} classes.")
+    chosen, place = choose_target(target, classes or list(range(max(n_classes, 2))))
+    trees, missing_types = [], set[tuple[int, int]]()
+    for number, record in enumerate(records):
+        tree, types = _read_tree(record, 0 if objective == "multiclassova" else number % n_classes)
+        trees.append(tree)
+        missing_types |= types
+    columns, named = _columns(header, rest, trees, missing_types)
+    link: Link = "sigmoid"
+    if objective == "multiclass":
+        link = "softmax"
+    elif n_classes == 1 and place == 0:
+        link = "one_minus_sigmoid"
+    return assemble(
+        trees[place::n_classes] if objective == "multiclassova" else trees,
+        columns,
+        named=named,
+        target=chosen,
+        source=f"LightGBM {header.text('version')} {kind}",
+        link=link,
+        target_index=place if link == "softmax" else 0,
+        base=[0.0] * (n_classes if link == "softmax" else 1),
+        divisor=len(records) // n_classes if "average_output" in header and records else 1,
+        slope=slope,
+    )
+
+
+# --- the file's parts ----------------------------------------------------------------------------
+
+
+def _sections(text: str, where: str) -> tuple[Record, list[Record], str]:
+    """Cut the text into its header, its trees and what follows them."""
+    head, _, body = text.partition("\n\n")
+    first, *lines = head.split("\n")
+    if first != "tree":
+        raise InvalidModel(f"{where} must begin with the line 'tree'. Got {first[:40]!r}.")
+    header = _fields(lines, where)
+    if (version := header.text("version")) not in VERSIONS:
+        raise UnsupportedModel(
+            f"{where} is of the format {version[:20]!r}; robx knows {', '.join(VERSIONS)}. Update "
+            "robx, or wrap the live model in robx.BlackBox."
+        )
+    header.only(HEADER_FIELDS)
+    records, at = [], 0
+    for number, size in enumerate(_integers(header, "tree_sizes").tolist()):
+        title, _, tree = body[at : at + max(size, 0)].partition("\n")
+        if title != f"Tree={number}" or not tree.endswith("\n\n"):
+            raise InvalidModel(f"{where} does not have tree {number} where its tree_sizes say.")
+        records.append(_fields(tree.rstrip("\n").split("\n"), f"{where}, tree {number}"))
+        at += size
+    rest = body[at:]
+    if not rest.startswith("end of trees\n"):
+        raise InvalidModel(f"{where} does not end its trees after {len(records)}: was it cut off?")
+    if "\nparameters:\n" in rest and "\nend of parameters\n" not in rest:
+        raise InvalidModel(f"{where} breaks off within its parameters.")
+    return header, records, rest
+
+
+def _fields(lines: Iterable[str], where: str) -> Record:
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if name in fields or not (equals or name == "average_output"):
+            raise InvalidModel(f"{where} has a line that is doubled or no field: {line[:40]!r}.")
+        fields[name] = value
+    return Record(fields, where)
+
+
+def _objective(header: Record) -> tuple[str, int, float]:
+    """Read the objective's name, number of classes (1 for two) and slope."""
+    name, *words = header.text("objective").split(" ") if "objective" in header else ["custom"]
+    options = Record(dict(word.partition(":")[::2] for word in words), header.where)
+    if sorted(options.fields) != OBJECTIVES.get(name) or len(options.fields) != len(words):
+        raise UnsupportedModel(
+            f"The LightGBM objective '{' '.join([name, *words])[:60]}' gives no class probability; "
+            f"robx takes {', '.join(OBJECTIVES)}. For another one, wrap a function that returns "
+            "probabilities in robx.BlackBox."
+        )
+    n_classes = options.integer("num_class", low=2, high=10_000) if "num_class" in options else 1
+    for field in ("num_class", "num_tree_per_iteration"):
+        if header.integer(field) != n_classes:
+            raise InvalidModel(f"{header.where} has a {field} that its objective contradicts.")
+    slope = options.number("sigmoid") if "sigmoid" in options else 1.0
+    if slope <= 0:
+        raise InvalidModel(f"{header.where} has sigmoid {slope}; expected a number above 0.")
+    return name, n_classes, slope
+
+
+def _integers(record: Record, name: str, size: int | None = None) -> NDArray[np.int64]:
+    return _vector(record, name, np.int64, r"[-0-9 ]*", size)
+
+
+def _numbers(record: Record, name: str, size: int) -> NDArray[np.float64]:
+    return _vector(record, name, np.float64, r"[-+.0-9einfa ]*", size)
+
+
+def _vector(record: Record, name: str, dtype: Any, letters: str, size: int | None) -> NDArray[Any]:
+    text = record.text(name)
+    message = f"{record.where} has a {name} that is not made of numbers: {text[:40]!r}."
+    if not re.fullmatch(letters, text):
+        raise InvalidModel(message)
+    try:
+        values = np.array(text.split(), dtype=dtype)
+    except (ValueError, OverflowError) as error:
+        raise InvalidModel(message) from error
+    if size is not None and len(values) != size:
+        raise InvalidModel(f"{record.where} has {len(values)} values of {name}; expected {size}.")
+    return values
+
+
+# --- trees ---------------------------------------------------------------------------------------
+
+
+def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
+    """Read a tree, and what counts as missing in the columns that it splits as numbers."""
+    if "is_linear" in record and record.integer("is_linear"):
+        raise UnsupportedModel(
+            "The model was trained with linear_tree, which has a formula in each leaf. Wrap it in "
+            "robx.BlackBox."
+        )
+    record.only(TREE_FIELDS)
+    n_leaves = record.integer("num_leaves", low=1)
+    n_splits = n_leaves - 1
+    value = _numbers(record, "leaf_value", n_leaves)
+    feature = _integers(record, "split_feature", n_splits)
+    threshold = _numbers(record, "threshold", n_splits)
+    decision = _integers(record, "decision_type", n_splits)
+    missing = decision >> MISSING_SHIFT
+    if ((decision < 0) | (missing > MISSING_NAN)).any():
+        raise InvalidModel(f"{record.where} has a decision_type out of range.")
+    by_category = (decision & BY_CATEGORY) > 0
+    goes_left = np.where(missing == MISSING_NONE, threshold >= 0, (decision & DEFAULT_LEFT) > 0)
+    leaves = np.full(n_leaves, -1)
+    tree = Tree(
+        left=np.concatenate([_children(record, "left_child", n_splits), leaves]),
+        right=np.concatenate([_children(record, "right_child", n_splits), leaves]),
+        feature=np.concatenate([feature, leaves]),
+        threshold=np.concatenate([_read_as_zero(threshold), np.zeros(n_leaves)]),
+        missing_left=np.concatenate([goes_left & ~by_category, np.zeros(n_leaves, bool)]),
+        value=np.concatenate([np.zeros(n_splits), value]),
+        index=index,
+        categories=_left_codes(record, threshold, by_category),
+    )
+    numeric = ~by_category
+    return tree, set(zip(feature[numeric].tolist(), missing[numeric].tolist(), strict=True))
+
+
+def _children(record: Record, name: str, n_splits: int) -> NDArray[np.int64]:
+    """Read the children, with the leaves (which count down from -1) numbered after the splits."""
+    nodes = _integers(record, name, n_splits)
+    if ((nodes >= n_splits) | (nodes < -n_splits - 1)).any():
+        raise InvalidModel(f"{record.where} has a {name} that is not one of its nodes.")
+    return np.where(nodes < 0, n_splits - 1 - nodes, nodes)
+
+
+def _read_as_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move thresholds out of the range that is read as 0, to the end on which 0 lies with them."""
+    threshold = np.where((threshold >= 0) & (threshold < ZERO), ZERO, threshold)
+    negative = (threshold < 0) & (threshold >= -ZERO)
+    return np.where(negative, np.nextafter(-ZERO, -np.inf), threshold)
+
+
+def _left_codes(
+    record: Record, threshold: NDArray[np.float64], by_category: NDArray[np.bool_]
+) -> dict[int, list[int]]:
+    """Read the codes that go left at each split by category; its threshold numbers its bit set."""
+    nodes = np.flatnonzero(by_category)
+    # Each set belongs to one split, so that a small file cannot unfold to a large model.
+    if record.integer("num_cat") != len(nodes) or set(threshold[nodes]) != set(range(len(nodes))):
+        raise InvalidModel(f"{record.where} has sets of categories that do not fit its splits.")
+    if not len(nodes):
+        return {}
+    words = _integers(record, "cat_threshold")
+    ends = _integers(record, "cat_boundaries", len(nodes) + 1)
+    if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any():
+        raise InvalidModel(f"{record.where} has cat_boundaries that do not fit its cat_threshold.")
+    if ((words < 0) | (words >= 2**32)).any():
+        raise InvalidModel(f"{record.where} has a cat_threshold that is no set of 32 bits.")
+    codes = {}
+    for node in nodes.tolist():
+        number = int(threshold[node])
+        part = words[ends[number] : ends[number + 1]].astype("<u4")
+        codes[node] = np.flatnonzero(np.unpackbits(part.view(np.uint8), bitorder="little")).tolist()
+    return codes
+
+
+# --- columns -------------------------------------------------------------------------------------
+
+
+def _columns(
+    header: Record, rest: str, trees: list[Tree], missing_types: set[tuple[int, int]]
+) -> tuple[list[Column], bool]:
+    """Describe the columns, and tell whether their names are the user's."""
+    names = header.text("feature_names").split(" ")
+    infos = header.text("feature_infos").split(" ")
+    n_columns = header.integer("max_feature_idx") + 1
+    if not len(names) == len(infos) == n_columns or len(set(names) - {""}) < n_columns:
+        raise InvalidModel(f"{header.where} does not name and describe its {n_columns} columns.")
+    by_zero = {column for column, missing in missing_types if missing == MISSING_ZERO}
+    if by_zero & {column for column, missing in missing_types if missing != MISSING_ZERO}:
+        raise UnsupportedModel(
+            "The model was trained with zero_as_missing in some rounds only. Wrap it in "
+            "robx.BlackBox."
+        )
+    n_codes = _category_columns(header, infos, rest, trees)
+    lists = _pandas_categories(rest, header.where)
+    if lists and len(lists) != len(n_codes):
+        raise UnsupportedModel(
+            f"The model was trained on a frame with {len(lists)} category columns, but takes "
+            f"{len(n_codes)} columns as categories, and does not say which are which (an ordered "
+            "category counts as a number to LightGBM). Wrap it in robx.BlackBox, or train it on "
+            "unordered categories or on codes."
+        )
+    categories = dict(zip(sorted(n_codes), lists or (), strict=False))
+    columns = [
+        Column(
+            name,
+            n_codes=max(n_codes[j], len(categories.get(j, ()))) if j in n_codes else 0,
+            categories=categories.get(j),
+            missing_range=(-ZERO, ZERO) if j in by_zero else None,
+        )
+        for j, name in enumerate(names)
+    ]
+    unnamed = lists is None and names == [f"Column_{j}" for j in range(n_columns)]
+    return columns, not unnamed
+
+
+def _category_columns(
+    header: Record, infos: list[str], rest: str, trees: list[Tree]
+) -> dict[int, int]:
+    """Find the columns that are categories, with one more than the largest code known of each."""
+    declared = re.search(r"^\[categorical_feature: ([0-9,]*)\]$", rest, re.MULTILINE)
+    by_parameter = set(declared[1].split(",")) if declared else set()
+    n_codes = {}
+    for j, info in enumerate(infos):
+        if re.fullmatch(r"-?[0-9]{1,10}(:-?[0-9]{1,10})*", info):
+            n_codes[j] = max(*map(int, info.split(":")), 0) + 1
+        elif info == "none" and str(j) in by_parameter:
+            n_codes[j] = 1
+        elif info != "none" and not re.fullmatch(r"\[[^:\]]+:[^:\]]+\]", info):
+            raise InvalidModel(f"{header.where} describes column {j} as {info[:40]!r}.")
+    for tree in trees:
+        for node, codes in tree.categories.items():
+            j = int(tree.feature[node])
+            if 0 <= j < len(infos):
+                n_codes[j] = max(n_codes.get(j, 1), codes[-1] + 1 if codes else 1)
+    return n_codes
+
+
+def _pandas_categories(rest: str, where: str) -> list[tuple[Category, ...]] | None:
+    """Read the categories of the training frame; None if the model was not trained on a frame."""
+    last = rest.rstrip("\n").rpartition("\n")[2]
+    name, _, text = last.partition(":")
+    if name != "pandas_categorical":
+        return None
+    try:
+        lists = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidModel(f"{where} has categories that are not valid JSON: {error}.") from error
+    if lists is None:
+        return None
+    if not isinstance(lists, list) or not all(_are_categories(part) for part in lists):
+        raise InvalidModel(f"{where} must list the categories of each category column once.")
+    return [tuple(part) for part in lists]
+
+
+def _are_categories(part: object) -> bool:
+    if not isinstance(part, list) or not all(isinstance(c, str | int | float) for c in part):
+        return False
+    return len(set(part)) == len(part)
