@@ -116,17 +116,29 @@ def test_labels_are_the_users(target: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
-def test_early_stopping_ends_the_model_at_its_best_round(tmp_path: Path) -> None:
+def test_early_stopping_ends_the_wrapper_at_its_best_round() -> None:
     model = classifier(n_estimators=200, learning_rate=0.6)
     stop = lgb.early_stopping(5, verbose=False)
     model.fit(X[:250], Y[:250], eval_set=[(X[250:], Y[250:])], callbacks=[stop])
-    best = model.best_iteration_
-    assert best < model.booster_.current_iteration()
     case = Case(model, X, lambda rows: model.predict_proba(rows)[:, 1])
-    assert law_one(case).n_trees == best
-    assert law_one(booster_case(model.booster_, X)).n_trees == best
-    from_file = robx.import_model(saved(model, tmp_path / "model.txt"))
-    np.testing.assert_allclose(from_file.score(X), case.probability(X), atol=1e-12)
+    assert law_one(case).n_trees == model.best_iteration_ < 200
+
+
+def test_early_stopping_ends_a_booster_that_holds_more_rounds(tmp_path: Path) -> None:
+    parameters = {"objective": "binary", "learning_rate": 0.6, "verbose": -1, "num_threads": 1}
+    train = lgb.Dataset(X[:250], Y[:250])
+    booster = lgb.train(
+        parameters,
+        train,
+        200,
+        valid_sets=[lgb.Dataset(X[250:], Y[250:], reference=train)],
+        callbacks=[lgb.early_stopping(5, verbose=False)],
+        keep_training_booster=True,
+    )
+    assert booster.best_iteration < booster.current_iteration()
+    assert law_one(booster_case(booster, X)).n_trees == booster.best_iteration
+    from_file = robx.import_model(saved(booster, tmp_path / "model.txt"))
+    np.testing.assert_allclose(from_file.score(X), np.asarray(booster.predict(X)), atol=1e-12)
 
 
 def test_a_booster_of_several_classes_numbers_them() -> None:
