@@ -1,8 +1,8 @@
 """How much faster robx measures stability than the model's own library, in one run.
 
-Every figure is a ratio taken side by side on one thread: the library's own batched predict over 1000
-Gaussian neighbours of each row (making the neighbours is not counted against it), and robx from table
-to answer. Prints a table and writes ``bench.json``.
+Every figure is a ratio taken side by side on one thread: the library's own batched predict over
+1000 Gaussian neighbours of each row (making the neighbours is not counted against it), and robx
+from table to answer. Prints a table and writes ``bench.json``.
 
     make bench
 """
@@ -37,7 +37,7 @@ LIBRARY_ROWS, REPEATS = 40, 5
 VALUE_DRAWS = 256
 
 
-def heloc_shaped() -> tuple[str, Floats, NDArray[np.int64]]:
+def heloc_shaped() -> tuple[str, Floats, NDArray[Any]]:
     """HELOC as the paper uses it where the file is at hand, else made-up data of its shape."""
     if HELOC.exists():
         import pandas as pd  # noqa: PLC0415
@@ -45,10 +45,15 @@ def heloc_shaped() -> tuple[str, Floats, NDArray[np.int64]]:
         table = pd.read_csv(HELOC)
         y = (table.pop("RiskPerformance") == "Good").to_numpy(np.int64)
         table = table.drop(
-            columns=["MSinceMostRecentDelq", "MSinceMostRecentInqexcl7days", "NetFractionInstallBurden"]
+            columns=[
+                "MSinceMostRecentDelq",
+                "MSinceMostRecentInqexcl7days",
+                "NetFractionInstallBurden",
+            ]
         )
         complete = ~table.isin([-7, -8, -9]).any(axis=1).to_numpy()
-        X, y, name = table.to_numpy(np.float64)[complete], y[complete], "HELOC"
+        X, y = np.asarray(table, dtype=np.float64)[complete], y[complete]
+        name = "HELOC"
     else:
         rng = np.random.default_rng(0)
         X = np.round(rng.gamma(2.0, 15.0, (8291, 20)))
@@ -92,7 +97,7 @@ def reference(ensemble: Any, X: Floats) -> Floats:
     runs = [robx.stability(ensemble, X, n_draws=2**14, rng=1000 + s) for s in range(16)]
     mean = np.mean([run.mean for run in runs], axis=0)
     square = np.mean([run.std**2 + run.mean**2 for run in runs], axis=0)
-    return mean - np.sqrt(square - mean**2)
+    return np.asarray(mean - np.sqrt(square - mean**2))
 
 
 def rmse(values: list[Floats], truth: Floats) -> float:
@@ -152,10 +157,11 @@ def measure(name: str, model: Any, predict: Callable[[Any], Any], X: Floats) -> 
     def ratio(ours: list[float], theirs: list[float]) -> float:
         return float(np.median(np.array(theirs) / np.array(ours)))
 
-    pairs = [(independent(ensemble, some, 2 * s), independent(ensemble, some, 2 * s + 1)) for s in range(4)]
-    draws = [
-        robx.stability(ensemble, some, n_draws=VALUE_DRAWS, rng=s).value for s in range(8)
+    pairs = [
+        (independent(ensemble, some, 2 * s), independent(ensemble, some, 2 * s + 1))
+        for s in range(4)
     ]
+    draws = [robx.stability(ensemble, some, n_draws=VALUE_DRAWS, rng=s).value for s in range(8)]
     return Line(
         model=name,
         library_us=1e6 * float(np.median(library)),
@@ -253,7 +259,9 @@ def main() -> None:
         compile_seconds = in_new_process(FIRST_CALL, NUMBA_CACHE_DIR=cache)
         cached_seconds = in_new_process(FIRST_CALL, NUMBA_CACHE_DIR=cache)
     print(f"\npeak memory above the inputs, 1,000,000 rows x 20: {memory:.0f} MB")
-    print(f"first call: {compile_seconds:.1f} s to compile; {cached_seconds:.1f} s in later processes")
+    print(
+        f"first call: {compile_seconds:.1f} s to compile; {cached_seconds:.1f} s in later processes"
+    )
     figures = {
         "data": data,
         "shape": X.shape,

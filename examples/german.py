@@ -1,6 +1,6 @@
-"""Who, among accepted applicants, would still be accepted after the model is retrained?
+"""See which acceptances would survive a retraining of the model.
 
-    make demo
+make demo
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def main() -> None:
     people = X.iloc[applicants]
     accepted = people[ensemble.score(people) > 0.5]
     result = robx.stability(ensemble, accepted, scale=X)
-    print(f"{len(accepted)} of {len(people)} new applicants are accepted. Their stability R, the mean")
+    print(
+        f"{len(accepted)} of {len(people)} new applicants are accepted. Their stability R, the mean"
+    )
     print("minus the standard deviation of the score over 1024 noisy copies of each:\n")
     counts, edges = np.histogram(result.value, bins=np.linspace(0, 1, 11))
     for count, low in zip(counts, edges, strict=False):
@@ -48,7 +50,9 @@ def main() -> None:
     kept = np.mean([new.score(accepted) > 0.5 for new in retrained], axis=0)
     cuts = np.quantile(result.value, [0.25, 0.5, 0.75])
     groups = np.digitize(result.value, cuts)
-    for group, name in enumerate(["least stable quarter", "second", "third", "most stable quarter"]):
+    for group, name in enumerate(
+        ["least stable quarter", "second", "third", "most stable quarter"]
+    ):
         inside = groups == group
         low, high = result.value[inside].min(), result.value[inside].max()
         print(f"  {name:20}  R {low:.2f} to {high:.2f}   {kept[inside].mean():6.1%}")

@@ -67,7 +67,9 @@ def stability(
     return float(mean), float(math.sqrt(((scores - mean) ** 2).sum() / len(scores)))
 
 
-def leaf_boxes(ensemble: TreeEnsemble, tree: int) -> list[tuple[float, dict[int, tuple[float, float]]]]:
+def leaf_boxes(
+    ensemble: TreeEnsemble, tree: int
+) -> list[tuple[float, dict[int, tuple[float, float]]]]:
     """Each leaf's value and its box, ``low < x <= high`` for each column that it bounds."""
     found: list[tuple[float, dict[int, tuple[float, float]]]] = []
 

@@ -76,7 +76,10 @@ def take(X: Any, rows: NDArray[np.integer[Any]], names: Sequence[str] | None = N
     frame = _as_frame(X, "X")
     if frame is None:
         return np.asarray(X)[rows]
-    return (frame if names is None else frame.select(list(names)))[rows].to_native()
+    if names is not None:
+        have = list(map(str, frame.columns))
+        frame = frame[:, [have.index(name) for name in names]]
+    return frame[rows].to_native()
 
 
 def read_matrix(X: object, columns: Sequence[Column], *, named: bool, what: str = "X") -> Matrix:
@@ -168,9 +171,11 @@ def _from_frame(
 
 
 def _match_names(have: list[str], want: list[str], what: str) -> list[int]:
-    doubled = sorted({name for name in have if have.count(name) > 1}) if len(set(have)) < len(
-        have
-    ) else []
+    doubled = (
+        sorted({name for name in have if have.count(name) > 1})
+        if len(set(have)) < len(have)
+        else []
+    )
     if doubled:
         raise InvalidInput(f"{what} has more than one column named {_listed(doubled)}.")
     missing = [name for name in want if name not in set(have)]
@@ -229,13 +234,11 @@ def _codes_of_values(values: Matrix, column: Column, what: str) -> NDArray[np.fl
     return _look_up(values.tolist(), list(column.categories or ()), column, what)
 
 
-def _look_up(
-    values: list[Any], order: list[Any], column: Column, what: str
-) -> NDArray[np.float64]:
+def _look_up(values: list[Any], order: list[Any], column: Column, what: str) -> NDArray[np.float64]:
     code = {category: float(i) for i, category in enumerate(order)}
     out = np.empty(len(values))
     for i, value in enumerate(values):
-        if value is None or value != value:
+        if value is None or value != value:  # noqa: PLR0124 - NaN, of any float type
             out[i] = np.nan
         elif value in code:
             out[i] = code[value]

@@ -25,7 +25,7 @@ def test_ten_columns_of_whole_numbers() -> None:
 
 @pytest.mark.parametrize("name", LEVELS)
 def test_every_level_occurs_and_better_standing_is_a_larger_number(name: str) -> None:
-    X, y = load_german()
+    X, _ = load_german()
     assert set(X[name]) <= set(range(len(LEVELS[name])))
     assert X[name].max() == len(LEVELS[name]) - 1
 

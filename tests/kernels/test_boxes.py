@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 import xgboost as xgb
-from oracles import toy_data
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+import naive
 import robx
+from oracles import toy_data
 from robx.trees import TreeEnsemble
 
 RAW, Y = toy_data(60, 3)

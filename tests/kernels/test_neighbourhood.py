@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
 import xgboost as xgb
-from oracles import toy_data, with_missing
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
+import naive
 import robx
+from oracles import toy_data, with_missing
 from robx.kernels.neighbourhood import _add_sets, _cut_set, prefix_tables
 from robx.robustness.draws import draw
 from robx.trees import TreeEnsemble

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
-from oracles import toy_data, with_missing
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
+import naive
 import robx
+from oracles import toy_data, with_missing
 from robx.kernels.trees import deepest, preorder, right_children, rightmost_values
 from robx.trees import TreeEnsemble
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xgboost as xgb
-from oracles import toy_data, with_missing
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import robx
+from oracles import toy_data, with_missing
 
 RAW, Y = toy_data(300, 4)
 X = (RAW - RAW.min(axis=0)) / (RAW.max(axis=0) - RAW.min(axis=0))
@@ -40,7 +40,9 @@ def test_draws_come_close_to_the_exact_margin_of_a_boosted_model() -> None:
         exact = robx.mean_margin(robx.import_model(model, target), X[:3], sigma=0.2)
         for i in range(3):
             margin = model.predict(X[i] + 0.2 * noise, output_margin=True)
-            assert exact[i] * sign == pytest.approx(margin.mean(), abs=6 * float(margin.std()) / 447)
+            assert exact[i] * sign == pytest.approx(
+                margin.mean(), abs=6 * float(margin.std()) / 447
+            )
 
 
 def test_no_noise_gives_the_score_itself() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import naive
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,7 +10,6 @@ import xgboost as xgb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from oracles import toy_data, with_missing
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -22,7 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import naive
 import robx
+from oracles import toy_data, with_missing
 from robx.robustness.draws import draw
 
 Floats = NDArray[np.float64]
@@ -99,7 +99,9 @@ def test_missing_values_stay_missing() -> None:
     np.testing.assert_allclose(fast.value, slow.value, atol=4e-6)
     nothing_known = robx.stability(robx.import_model(model), np.full((1, 4), np.nan))
     assert nothing_known.std[0] == 0
-    assert nothing_known.mean[0] == pytest.approx(model.predict_proba(np.full((1, 4), np.nan))[0, 1])
+    assert nothing_known.mean[0] == pytest.approx(
+        model.predict_proba(np.full((1, 4), np.nan))[0, 1]
+    )
 
 
 def test_infinite_values_stay_infinite() -> None:
@@ -117,7 +119,9 @@ def test_infinite_values_stay_infinite() -> None:
 
 def test_categories_are_not_perturbed() -> None:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"kind": pd.Categorical(rng.choice(list("abc"), 300)), "x": rng.random(300)})
+    frame = pd.DataFrame(
+        {"kind": pd.Categorical(rng.choice(list("abc"), 300)), "x": rng.random(300)}
+    )
     y = (frame["kind"] == "b") ^ (frame["x"] > 0.5)
     model = xgb.XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1, enable_categorical=True)
     model.fit(frame, y)
@@ -136,15 +140,21 @@ def test_categories_are_not_perturbed() -> None:
 def test_sigma_by_column_and_scale_by_table_array_or_name() -> None:
     raw = X * [10.0, 200.0, 3.0, 1.0] + [5.0, -7.0, 0.0, 2.0]
     frame = pd.DataFrame(raw, columns=list("abcd"))
-    model = robx.import_model(xgb.XGBClassifier(n_estimators=20, max_depth=4, n_jobs=1).fit(frame, Y))
+    model = robx.import_model(
+        xgb.XGBClassifier(n_estimators=20, max_depth=4, n_jobs=1).fit(frame, Y)
+    )
     sigma = np.array([0.1, 0.05, 0.0, 0.2])
     expected = robx.stability(model, frame[:9], sigma=sigma, scale=frame).value
     span = raw.max(axis=0) - raw.min(axis=0)
     variants: list[Any] = [span, dict(zip("abcd", span, strict=True)), pl.from_pandas(frame)]
     for scale in variants:
-        assert robx.stability(model, frame[:9], sigma=sigma, scale=scale).value == pytest.approx(expected)
+        assert robx.stability(model, frame[:9], sigma=sigma, scale=scale).value == pytest.approx(
+            expected
+        )
     named = dict(zip("abcd", sigma, strict=True))
-    assert robx.stability(model, frame[:9], sigma=named, scale=frame).value == pytest.approx(expected)
+    assert robx.stability(model, frame[:9], sigma=named, scale=frame).value == pytest.approx(
+        expected
+    )
     noise = draw("sobol", 1024, 4, 0).noise
     mean, std = naive.stability(model.score, raw[3], sigma * span, noise)
     assert expected[3] == pytest.approx(mean - std, abs=4e-6)
@@ -152,7 +162,9 @@ def test_sigma_by_column_and_scale_by_table_array_or_name() -> None:
 
 def test_no_noise_is_the_score_itself() -> None:
     result = robx.stability(MODELS["boosted"], X[:50], sigma=0)
-    np.testing.assert_allclose(result.mean, MODELS["boosted"].predict_proba(X[:50])[:, 1], atol=2e-6)
+    np.testing.assert_allclose(
+        result.mean, MODELS["boosted"].predict_proba(X[:50])[:, 1], atol=2e-6
+    )
     assert (result.std == 0).all()
     assert (result.error == 0).all()
 
@@ -176,9 +188,9 @@ def test_same_bytes_for_any_batch_and_thread_count() -> None:
 def test_a_seed_decides_the_draws() -> None:
     model = robx.import_model(MODELS["boosted"])
     for kind in ("sobol", "gaussian"):
-        first = robx.stability(model, X, draws=kind, rng=1).value  # type: ignore[arg-type]
-        again = robx.stability(model, X, draws=kind, rng=1).value  # type: ignore[arg-type]
-        other = robx.stability(model, X, draws=kind, rng=2).value  # type: ignore[arg-type]
+        first = robx.stability(model, X, draws=kind, rng=1).value
+        again = robx.stability(model, X, draws=kind, rng=1).value
+        other = robx.stability(model, X, draws=kind, rng=2).value
         assert first.tobytes() == again.tobytes()
         assert first.tobytes() != other.tobytes()
     generator = np.random.default_rng(5)
@@ -200,10 +212,14 @@ def test_the_standard_error_tells_how_far_other_draws_are(kind: Any) -> None:
 
 def test_sobol_draws_are_better_than_independent_ones() -> None:
     model = robx.import_model(MODELS["boosted"])
-    truth = np.mean([robx.stability(model, X, n_draws=8192, rng=s).value for s in range(99, 107)], 0)
+    truth = np.mean(
+        [robx.stability(model, X, n_draws=8192, rng=s).value for s in range(99, 107)], 0
+    )
 
     def rmse(kind: Any, n_draws: int) -> float:
-        runs = [robx.stability(model, X, n_draws=n_draws, draws=kind, rng=s).value for s in range(9)]
+        runs = [
+            robx.stability(model, X, n_draws=n_draws, draws=kind, rng=s).value for s in range(9)
+        ]
         return float(np.sqrt(((np.array(runs) - truth) ** 2).mean()))
 
     assert rmse("sobol", 256) < rmse("gaussian", 1000)

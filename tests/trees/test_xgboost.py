@@ -11,6 +11,8 @@ import pytest
 import xgboost as xgb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import robx
 from oracles import (
     Case,
     assert_law_one,
@@ -20,8 +22,6 @@ from oracles import (
     toy_data,
     with_missing,
 )
-
-import robx
 from robx.trees import TreeEnsemble
 
 X, Y = toy_data()
@@ -201,7 +201,9 @@ def test_any_model_on_any_row(
         random_state=seed,
     )
     assert_law_one(
-        classifier_case(model, with_missing(table, 0.1, seed) if holes else table, y, takes_inf=False)
+        classifier_case(
+            model, with_missing(table, 0.1, seed) if holes else table, y, takes_inf=False
+        )
     )
 
 
@@ -244,7 +246,12 @@ def _trees(model: Any) -> Any:
         (lambda m: _trees(m)[3]["left_children"].__setitem__(0, 10**6), "not one of its"),
         (lambda m: _trees(m)[0]["split_indices"].__setitem__(0, 77), "splits on column 77"),
         (lambda m: _trees(m)[0]["left_children"].pop(), "number of nodes"),
-        (lambda m: _trees(m).clear() or m["learner"]["gradient_booster"]["model"]["tree_info"].clear(), "no trees"),
+        (
+            lambda m: (
+                _trees(m).clear() or m["learner"]["gradient_booster"]["model"]["tree_info"].clear()
+            ),
+            "no trees",
+        ),
         (lambda m: _trees(m)[0].pop("split_conditions"), "lacks the field 'split_conditions'"),
         (lambda m: m["learner"]["learner_model_param"].update(base_score="nonsense"), "base_score"),
         (lambda m: _trees(m)[0]["split_conditions"].__setitem__(0, float("nan")), "not a number"),

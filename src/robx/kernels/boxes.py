@@ -98,9 +98,7 @@ def _next_leaf(
 
 
 @njit(nogil=True, cache=True)
-def _start(
-    root: int, chance: float, node: IntArray, feature: IntArray, bounds: FloatArray
-) -> int:
+def _start(root: int, chance: float, node: IntArray, feature: IntArray, bounds: FloatArray) -> int:
     node[0], feature[0], bounds[0, 2] = root, -1, chance
     return 1
 

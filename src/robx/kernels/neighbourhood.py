@@ -59,7 +59,7 @@ def _cut_set(
 
 
 def _add_sets(width: Width, sets: WordArray, value: IntArray, n: int, total: FloatArray) -> None:
-    """Add the float32 behind the bits ``value[i]`` to ``total[k]`` for each draw k in ``sets[i]``."""
+    """Add the float32 with the bits ``value[i]`` to ``total[k]`` for each draw k in ``sets[i]``."""
     n_words = len(width)
     for i in range(n):
         words = sets[i * n_words : (i + 1) * n_words].astype("<u8")
@@ -107,9 +107,7 @@ def _cut_set_vector(
 
 
 @intrinsic
-def _add_sets_vector(
-    _typing: Any, width: Any, sets: Any, value: Any, n: Any, total: Any
-) -> Any:
+def _add_sets_vector(_typing: Any, width: Any, sets: Any, value: Any, n: Any, total: Any) -> Any:
     signature = types.void(width, sets, value, types.intp, total)
     lanes, n_masks = 16, 4 * width.count  # a set is n_masks groups of 16 draws
     at_once = min(n_masks, 16)  # running sums that fit into registers
@@ -119,9 +117,7 @@ def _add_sets_vector(
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         _, sets, value, n, total = args
-        masks = builder.bitcast(
-            _data(context, builder, sig.args[1], sets), mask_bits.as_pointer()
-        )
+        masks = builder.bitcast(_data(context, builder, sig.args[1], sets), mask_bits.as_pointer())
         values = builder.bitcast(_data(context, builder, sig.args[2], value), single.as_pointer())
         totals = builder.bitcast(_data(context, builder, sig.args[4], total), vector.as_pointer())
 
@@ -300,9 +296,7 @@ def _walk(
         node = queue_node[head]
         at = queue_set[head]
         head += 1
-        occupied = _cut_set(
-            width, sets, at, prefix, row_of_split[nodes[node, 0]], n_left, n_right
-        )
+        occupied = _cut_set(width, sets, at, prefix, row_of_split[nodes[node, 0]], n_left, n_right)
         left, right = nodes[node, 1], nodes[node, 2]
         value[n_left] = nodes[node, 3]
         queue_node[tail] = left

@@ -159,7 +159,12 @@ def margins(
             split = node_split[node]
             while split >= 0:
                 left = goes_left(
-                    X[i, feature[split]], split, threshold, missing_left, category_row, category_bits
+                    X[i, feature[split]],
+                    split,
+                    threshold,
+                    missing_left,
+                    category_row,
+                    category_bits,
                 )
                 node = node + 1 if left else node_right[node]
                 split = node_split[node]

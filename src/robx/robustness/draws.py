@@ -1,8 +1,8 @@
 """Draws of standard Gaussian noise, shared by all points.
 
 ``"sobol"``
-    A scrambled Sobol sequence turned Gaussian: draws that cover space evenly. 256 of them estimate a
-    stability as well as 1000 independent ones do, 1024 about four times better.
+    A scrambled Sobol sequence turned Gaussian: draws that cover space evenly. 256 of them estimate
+    a stability as well as 1000 independent ones do, 1024 about four times better.
 ``"gaussian"``
     Independent draws, as in the paper.
 
@@ -109,16 +109,18 @@ def draw(kind: Kind, n_draws: int, n_features: int, seed: int) -> Draws:
 def _sobol(n_draws: int, n_features: int, seed: int) -> NDArray[np.float64]:
     if n_features > SOBOL_MOST_COLUMNS:
         raise InvalidInput(
-            f"Sobol draws exist for at most {SOBOL_MOST_COLUMNS} columns; the model has {n_features}."
-            " Use draws='gaussian'."
+            f"Sobol draws exist for at most {SOBOL_MOST_COLUMNS} columns; the model has "
+            f"{n_features}. Use draws='gaussian'."
         )
     from scipy.stats import qmc  # noqa: PLC0415 - scipy.stats takes long to load
 
     n_power = max(n_draws - 1, 0).bit_length()
-    sequence = qmc.Sobol(n_features, scramble=True, bits=SOBOL_BITS, rng=np.random.default_rng(seed))
+    sequence = qmc.Sobol(
+        n_features, scramble=True, bits=SOBOL_BITS, rng=np.random.default_rng(seed)
+    )
     uniform = sequence.random_base2(n_power)[:n_draws]
     # Centred in its cell: no draw is exactly 0, whose Gaussian would be infinite.
-    return np.asarray(ndtri(uniform + 0.5**(SOBOL_BITS + 1)))
+    return np.asarray(ndtri(uniform + 0.5 ** (SOBOL_BITS + 1)))
 
 
 def make_draws(

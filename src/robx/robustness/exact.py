@@ -35,8 +35,8 @@ def mean_margin(
 ) -> Floats:
     """Expected margin of the target class under Gaussian noise around each row, exactly.
 
-    The margin is what the model adds up before its link turns it into a probability: the log-odds of
-    a boosted binary model, the score itself of an averaged forest.
+    The margin is what the model adds up before its link turns it into a probability: the log-odds
+    of a boosted binary model, the score itself of an averaged forest.
 
     Parameters
     ----------

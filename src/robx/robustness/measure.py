@@ -77,8 +77,8 @@ def stability(
     """Measure how firmly the model accepts each row and what lies around it.
 
     The stability of x is the mean minus the standard deviation of the model's score over Gaussian
-    noise around x (Definition 4 of Dutta et al., 2022). It is high where the model accepts x, accepts
-    what is near x, and does so evenly.
+    noise around x (Definition 4 of Dutta et al., 2022). It is high where the model accepts x,
+    accepts what is near x, and does so evenly.
 
     Parameters
     ----------
@@ -188,7 +188,9 @@ def is_stable(
     return passed
 
 
-def _measure(probe: Probe, rows: NDArray[np.intp], draws: Draws, n_threads: int | None) -> Stability:
+def _measure(
+    probe: Probe, rows: NDArray[np.intp], draws: Draws, n_threads: int | None
+) -> Stability:
     """Measure some rows, in chunks over threads; a row's result is the same in any chunk."""
     threads = _threads(n_threads)
     mean, std, error = np.empty((3, len(rows)))

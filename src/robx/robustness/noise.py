@@ -62,7 +62,7 @@ def spread_of(
     """
     if scale is None:
         return sigmas
-    if isinstance(scale, Mapping) or np.ndim(scale) < 2 and not hasattr(scale, "columns"):
+    if isinstance(scale, Mapping) or (np.ndim(scale) < 2 and not hasattr(scale, "columns")):
         return sigmas * per_column(scale, names, "scale")
     matrix = read(scale)
     finite = np.where(np.isfinite(matrix), matrix, np.nan)
@@ -70,7 +70,7 @@ def spread_of(
     if not (known | (sigmas == 0)).all():
         lacking = int((~known & (sigmas > 0)).argmax())
         raise InvalidInput(
-            f"The 'scale' table has no value in column '{names[lacking]}', so no range can be taken."
+            f"The 'scale' table has no value in column '{names[lacking]}': it has no range."
         )
     spread = np.zeros(len(names))
     spread[known] = np.nanmax(finite[:, known], axis=0) - np.nanmin(finite[:, known], axis=0)

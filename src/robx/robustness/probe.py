@@ -1,8 +1,8 @@
 """A model opened on some points, ready to be asked for moments of its score around them.
 
-Two kinds: `EnsembleProbe` hands whole neighbourhoods to the compiled kernel; `CopiesProbe` makes the
-noisy copies and puts them through the model itself, a few rows at a time. Both use the same draws for
-the same columns, so a model gives the same stability through either.
+Two kinds: `EnsembleProbe` hands whole neighbourhoods to the compiled kernel; `CopiesProbe` makes
+the noisy copies and puts them through the model itself, a few rows at a time. Both use the same
+draws for the same columns, so a model gives the same stability through either.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def open_probe(
     """Read the points and the noise, and check everything before any work starts."""
     imported = import_model(model)
     if isinstance(imported, TreeEnsemble):
-        return EnsembleProbe(
-            imported, imported.read(X), _ensemble_spread(imported, sigma, scale)
-        )
+        return EnsembleProbe(imported, imported.read(X), _ensemble_spread(imported, sigma, scale))
     return _copies_probe(imported, X, sigma, scale)
 
 
@@ -94,7 +92,7 @@ def _refuse_unscaled(ensemble: TreeEnsemble, sigmas: Floats) -> None:
     if outside.any():
         first = int(outside.argmax())
         raise InvalidInput(
-            f"The model splits column '{ensemble.names[feature[first]]}' at {threshold[first]:.4g}: "
+            f"The model splits '{ensemble.names[feature[first]]}' at {threshold[first]:.4g}: "
             "it was not trained on columns scaled to [0, 1], so noise needs a unit for each. Pass "
             "scale=X_train (the range of each column is taken), or an array of units."
         )
@@ -117,7 +115,7 @@ class EnsembleProbe:
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return self.matrix.shape[1]
+        return int(self.matrix.shape[1])
 
     def moments(self, rows: NDArray[np.intp], draws: Draws) -> tuple[Floats, Floats]:
         """See `Probe`."""
@@ -172,7 +170,7 @@ class CopiesProbe:
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def moments(self, rows: NDArray[np.intp], draws: Draws) -> tuple[Floats, Floats]:
         """See `Probe`."""
@@ -242,7 +240,7 @@ def _numbers(table: Any) -> Floats:
         return np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            "X must be a table of numbers, or a DataFrame whose other columns the model understands."
+            "X must be a table of numbers, or a DataFrame that the model understands."
         ) from error
 
 

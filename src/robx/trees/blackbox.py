@@ -86,7 +86,7 @@ class BlackBox:
         if not ((answer >= 0) & (answer <= 1)).all():
             row = int((~((answer >= 0) & (answer <= 1))).argmax())
             raise InvalidInput(
-                f"The model must give probabilities between 0 and 1. Got {answer[row]} in row {row}."
+                f"The model must give probabilities from 0 to 1. Got {answer[row]} in row {row}."
             )
         return answer
 

@@ -208,7 +208,7 @@ def _classes(info: Record, n_classes: int) -> list[Category]:
     if "class_params" not in info:
         return numbers
     params = _section(info, "class_params").only(CLASS_FIELDS)
-    labels = params.list("class_names")
+    labels = params.sequence("class_names")
     count = params.integer("classes_count")
     in_order = params.integers("class_to_label").tolist() == numbers
     if not in_order or len(labels) not in {0, n_classes} or count not in {0, n_classes}:
@@ -228,7 +228,7 @@ def _classes(info: Record, n_classes: int) -> list[Category]:
 
 
 def _scale_and_bias(root: Record) -> tuple[float, list[float]]:
-    pair = root.list("scale_and_bias")
+    pair = root.sequence("scale_and_bias")
     where = f"{root.where}.scale_and_bias"
     if len(pair) != 2:
         raise InvalidModel(f"{where} must hold a scale and the biases. Got {len(pair)} values.")

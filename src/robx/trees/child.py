@@ -63,9 +63,7 @@ def score(script: str, library: str, source: Path, X: object) -> NDArray[np.floa
 
 
 def _run(script: str, library: str, source: Path, output: Path, more: list[str]) -> None:
-    code = (
-        "import sys\nsource, output = sys.argv[1:3]\n" + LIMITS.format(memory=MEMORY) + script
-    )
+    code = "import sys\nsource, output = sys.argv[1:3]\n" + LIMITS.format(memory=MEMORY) + script
     try:
         done = subprocess.run(  # noqa: S603 - a fixed script, no shell
             [sys.executable, "-I", "-c", code, str(source.resolve()), str(output), *more],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -49,7 +50,7 @@ def import_model(
         becomes a `BlackBox`. A file is taken as data: nothing in it is executed or unpickled.
     target : label, optional
         The class whose probability is the score: of two classes the second unless given; of more,
-        it must be given. For files, which hold no labels, its number from 0.
+        it must be given. Its number from 0 where a file or a bare booster holds no labels.
     X : table, optional
         Rows to check the import on, for example the training table: a sample of them is scored by
         the library itself and by the result.
@@ -121,11 +122,14 @@ def _import_file(path: Path, target: Category | None, X: object | None) -> TreeE
 def _json_parser(path: Path) -> str:
     if path.suffix != ".json":
         raise UnsupportedModel(
-            f"robx does not know model files ending in '{path.suffix}'. Expected .json, .ubj, .txt, "
-            ".cbm or .robx; or load the model yourself and pass it."
+            f"robx does not know model files ending in '{path.suffix}'. Expected .json, .ubj, "
+            ".txt, .cbm or .robx; or load the model yourself and pass it."
         )
-    # Which library wrote it is told by the name of its outermost field.
-    return "robx.trees.xgboost" if b'"learner"' in path.read_bytes() else "robx.trees.catboost"
+    # Which library wrote it is told by the first field of the outermost object.
+    with path.open("rb") as file:
+        first = re.match(rb'\s*\{\s*"(\w*)"', file.read(1024))
+    is_xgboost = first is not None and first[1] in {b"learner", b"version"}
+    return "robx.trees.xgboost" if is_xgboost else "robx.trees.catboost"
 
 
 def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) -> None:

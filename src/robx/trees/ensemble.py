@@ -119,7 +119,7 @@ class TreeEnsemble:
     @cached_property
     def node_right(self) -> Ints:
         """Right child of each node: (N,) int32, 0 at leaves."""
-        return kernels.right_children(self.node_split >= 0)
+        return np.asarray(kernels.right_children(self.node_split >= 0), dtype=np.int32)
 
     @cached_property
     def walk(self) -> Walk:
@@ -165,7 +165,7 @@ class TreeEnsemble:
         return self.score_matrix(self.read(X))
 
     def read(self, X: object, what: str = "X") -> Floats:
-        """Read a table into the matrix of numbers that the splits are written in: (n, d) float64."""
+        """Read a table into the numbers that the splits are written in: (n, d) float64."""
         return read_matrix(X, self.columns, named=self.named, what=what)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -216,7 +216,7 @@ class TreeEnsemble:
         probability = one / (one + decay)
         if self.link == "one_minus_sigmoid":
             probability = one - probability
-        return probability.astype(np.float64)
+        return np.asarray(probability, dtype=np.float64)
 
     # --- identity --------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ def _check(e: TreeEnsemble) -> None:
 def _complaints(e: TreeEnsemble) -> Iterator[str]:
     n_splits, n_nodes, n_leaves = len(e.split_feature), len(e.node_split), len(e.leaf_value)
     n_trees, n_classes = len(e.tree_class), len(e.base)
-    expected = {
+    expected: dict[str, tuple[Any, tuple[int, ...]]] = {
         "base": (e.leaf_value.dtype, (n_classes,)),
         "split_feature": (np.int32, (n_splits,)),
         "split_threshold": (np.float64, (n_splits,)),

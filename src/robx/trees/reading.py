@@ -1,8 +1,8 @@
 """Reading values out of a parsed model file, none of which is trusted.
 
-`Record` wraps a JSON object. Every value is asked for with its type; what is absent, of another type
-or out of range raises, and so does a field that nobody asked for: a field that a parser does not
-know may change what the model means.
+`Record` wraps a JSON object. Every value is asked for with its type; what is absent, of another
+type or out of range raises, and so does a field that nobody asked for: a field that a parser does
+not know may change what the model means.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Record:
         """Return the field as an object."""
         return Record(self.any(name), f"{self.where}.{name}")
 
-    def list(self, name: str) -> list[Any]:
+    def sequence(self, name: str) -> list[Any]:
         """Return the field as a list."""
         value = self.any(name)
         if isinstance(value, np.ndarray):
@@ -95,7 +95,7 @@ class Record:
 
     def records(self, name: str) -> list[Record]:
         """Return the field as a list of objects."""
-        return [Record(v, f"{self.where}.{name}[{i}]") for i, v in enumerate(self.list(name))]
+        return [Record(v, f"{self.where}.{name}[{i}]") for i, v in enumerate(self.sequence(name))]
 
     def text(self, name: str) -> str:
         """Return the field as text."""
@@ -120,9 +120,9 @@ class Record:
     def integers(self, name: str) -> NDArray[np.int64]:
         """Return the field as a vector of integers."""
         array = self._vector(name)
-        if array.dtype.kind not in "iub" and len(array):
-            if array.dtype.kind != "f" or (array != np.trunc(array)).any():
-                raise InvalidModel(f"{self.where}.{name} must hold integers.")
+        whole = array.dtype.kind in "iub" or len(array) == 0
+        if not whole and (array.dtype.kind != "f" or (array != np.trunc(array)).any()):
+            raise InvalidModel(f"{self.where}.{name} must hold integers.")
         with np.errstate(invalid="ignore"):
             small = np.abs(array.astype(np.float64)) < 2**53 if len(array) else np.ones(0, bool)
         if not small.all():

@@ -29,13 +29,14 @@ def up_to_float32(threshold: NDArray[np.floating]) -> NDArray[np.float64]:
     wide = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):
         low = wide.astype(np.float32)
-    low = np.where(low.astype(np.float64) > wide, np.nextafter(low, np.float32(-np.inf)), low)
+        low = np.where(low.astype(np.float64) > wide, np.nextafter(low, np.float32(-np.inf)), low)
     return _last_that_rounds_to(low)
 
 
 def below_float32(threshold: NDArray[np.float32]) -> NDArray[np.float64]:
     """Largest float64 ``x`` for which ``float32(x) < threshold``."""
-    return _last_that_rounds_to(np.nextafter(threshold, np.float32(-np.inf)))
+    with np.errstate(over="ignore"):
+        return _last_that_rounds_to(np.nextafter(threshold, np.float32(-np.inf)))
 
 
 def float32_interval(value: float) -> tuple[float, float]:
@@ -50,13 +51,13 @@ def float32_interval(value: float) -> tuple[float, float]:
 def _last_that_rounds_to(low: NDArray[np.float32]) -> NDArray[np.float64]:
     """Largest float64 that rounds to `low` or anything below it (ties go to the even one)."""
     below = low.astype(np.float64)
-    above = np.nextafter(low, np.float32(np.inf)).astype(np.float64)
+    with np.errstate(over="ignore"):
+        above = np.nextafter(low, np.float32(np.inf)).astype(np.float64)
     # Past the largest float32, numbers round to infinity from half a step above it.
     above = np.where(np.isinf(above) & np.isfinite(below), 2.0**128, above)
     below_finite = np.where(np.isneginf(below), -(2.0**128), below)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         middle = (below_finite + above) / 2
-        with np.errstate(over="ignore"):
-            tie_goes_up = middle.astype(np.float32) > low
+        tie_goes_up = middle.astype(np.float32) > low
     last = np.where(tie_goes_up, np.nextafter(middle, -np.inf), middle)
     return np.where(np.isposinf(below), np.inf, last)

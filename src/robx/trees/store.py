@@ -51,11 +51,10 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
         raise UnsupportedModel(f"{where} has another format than {FORMAT}, the one robx reads.")
     text, _, body = rest.partition(b"\n")
     root = parse_json(text, where).only(("ensemble", "digest", "arrays"))
-    arrays = _read_arrays(root, body)
-    header = dict(root.record("ensemble").fields)
+    parts: dict[str, Any] = {**root.record("ensemble").fields, **_read_arrays(root, body)}
     try:
-        header["columns"] = tuple(_column(c) for c in root.record("ensemble").records("columns"))
-        ensemble = TreeEnsemble(**header, **arrays)
+        parts["columns"] = tuple(_column(c) for c in root.record("ensemble").records("columns"))
+        ensemble = TreeEnsemble(**parts)
         digest = ensemble.digest
     except (TypeError, ValueError, AttributeError, IndexError) as error:
         raise InvalidModel(f"{where} is damaged: {error}") from error
@@ -69,13 +68,13 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     return ensemble
 
 
-def file_probability(path: Path, target: Category, X: Any) -> None:  # noqa: ARG001
+def file_probability(path: Path, target: Category, X: Any) -> None:
     """Nobody can be asked: the file holds robx's own arrays, guarded by their digest."""
 
 
 def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
     arrays, at = {}, 0
-    for entry in root.list("arrays"):
+    for entry in root.sequence("arrays"):
         try:
             name, code, shape = entry
             dtype = np.dtype(str(code))

@@ -15,7 +15,7 @@ from robx.trees.reading import Record
 
 __all__ = ["parse_ubjson"]
 
-NUMBERS = {
+NUMBERS: dict[bytes, np.dtype[Any]] = {
     b"i": np.dtype(">i1"),
     b"U": np.dtype(">u1"),
     b"I": np.dtype(">i2"),

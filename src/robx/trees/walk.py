@@ -47,7 +47,9 @@ def make_walk(
     value = rightmost_values(node_split, node_right, leaf_value)
     at = np.flatnonzero(is_split)
     gain = (value[at + 1] - value[node_right[at]]).astype(np.float32)
-    nodes = np.stack([node_split[at], number[at + 1], number[node_right[at]], gain.view(np.int32)], 1)
+    nodes = np.stack(
+        [node_split[at], number[at + 1], number[node_right[at]], gain.view(np.int32)], 1
+    )
     first = tree_start[:-1]
     order = np.argsort(tree_class, kind="stable")
     sizes = np.add.reduceat(is_split.astype(np.int64), first)[order]

@@ -40,13 +40,32 @@ model.load_model(source)
 scores = model.predict_proba(X)
 """
 
-MODEL_FIELDS = frozenset(
-    "cats gbtree_model_param iteration_indptr tree_info trees weight_drop".split()
+MODEL_FIELDS = (
+    "cats",
+    "gbtree_model_param",
+    "iteration_indptr",
+    "tree_info",
+    "trees",
+    "weight_drop",
 )
-TREE_FIELDS = frozenset(
-    "base_weights categories categories_nodes categories_segments categories_sizes default_left id "
-    "left_children loss_changes parents right_children split_conditions split_indices split_type "
-    "sum_hessian tree_param leaf_weights".split()
+TREE_FIELDS = (
+    "base_weights",
+    "categories",
+    "categories_nodes",
+    "categories_segments",
+    "categories_sizes",
+    "default_left",
+    "id",
+    "leaf_child_counts",
+    "left_children",
+    "loss_changes",
+    "parents",
+    "right_children",
+    "split_conditions",
+    "split_indices",
+    "split_type",
+    "sum_hessian",
+    "tree_param",
 )
 
 
@@ -86,7 +105,9 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     from xgboost import DMatrix  # noqa: PLC0415 - only its own models come here
 
     enable = {"enable_categorical": True}
-    data = DMatrix(X, feature_names=None if hasattr(X, "columns") else model.feature_names, **enable)
+    data = DMatrix(
+        X, feature_names=None if hasattr(X, "columns") else model.feature_names, **enable
+    )
     return _of_class(np.asarray(model.predict(data)), target)
 
 
@@ -130,13 +151,17 @@ def _parse(
         raise UnsupportedModel("The model predicts several targets at once; robx needs one.")
     n_classes = max(param.integer("num_class", low=0, high=10_000), 1)
     if n_classes == 1 and classes is not None and len(classes) != 2:
-        raise UnsupportedModel(f"The model separates {len(classes)} classes; robx needs two or more.")
+        raise UnsupportedModel(
+            f"The model separates {len(classes)} classes; robx needs two or more."
+        )
     model, tree_weight = _booster(learner.record("gradient_booster"))
     columns = _columns(learner, model, param.integer("num_feature", low=1), missing)
     records = model.records("trees")
     n_trees = _rounds_used(learner, model, n_classes) if stop_at_best else len(records)
     index = model.integers("tree_info")
-    if len(index) != len(records) or (len(index) and not 0 <= index.min() <= index.max() < n_classes):
+    if len(index) != len(records) or (
+        len(index) and not 0 <= index.min() <= index.max() < n_classes
+    ):
         raise InvalidModel("The XGBoost model's tree_info does not fit its trees and classes.")
     columns, trees = _read_trees(records[:n_trees], index, tree_weight, columns)
     chosen, place = choose_target(target, classes or list(range(max(n_classes, 2))))
@@ -151,7 +176,7 @@ def _parse(
     return assemble(
         trees,
         columns,
-        named=bool(learner.list("feature_names")) if "feature_names" in learner else False,
+        named=bool(learner.sequence("feature_names")) if "feature_names" in learner else False,
         target=chosen,
         source=f"XGBoost {version} {kind}",
         link=link,
@@ -163,7 +188,7 @@ def _parse(
 
 def _version(root: Record) -> str:
     version = root.integers("version") if "version" in root else np.zeros(0, np.int64)
-    if len(version) < 2 or not (1, 0) <= (version[0], version[1]):
+    if len(version) < 2 or not (version[0], version[1]) >= (1, 0):
         raise UnsupportedModel("The XGBoost model names no version that robx knows (1.0 or later).")
     if (version[0], version[1]) > NEWEST:
         raise UnsupportedModel(
@@ -190,8 +215,8 @@ def _booster(booster: Record) -> tuple[Record, NDArray[np.float64] | None]:
 
 
 def _columns(learner: Record, model: Record, n_features: int, missing: float) -> list[Column]:
-    names = learner.list("feature_names") if "feature_names" in learner else []
-    types = learner.list("feature_types") if "feature_types" in learner else []
+    names = learner.sequence("feature_names") if "feature_names" in learner else []
+    types = learner.sequence("feature_types") if "feature_types" in learner else []
     if (names and len(names) != n_features) or (types and len(types) != n_features):
         raise InvalidModel(f"The XGBoost model names {len(names)} of its {n_features} columns.")
     if unknown := {str(t) for t in types} - {"c", "float", "int", "i", "q"}:
@@ -228,7 +253,7 @@ def _categories(model: Record, n_features: int) -> list[tuple[Category, ...] | N
 
 
 def _decode(encoding: Record) -> tuple[Category, ...] | None:
-    values = encoding.list("values")
+    values = encoding.sequence("values")
     if not values:
         return None
     if "offsets" not in encoding.only(("offsets", "values", "type")):
@@ -240,15 +265,16 @@ def _decode(encoding: Record) -> tuple[Category, ...] | None:
     try:
         text = bytes(value & 0xFF for value in values)
         return tuple(
-            text[a:b].decode() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+            text[a:b].decode()
+            for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
         )
     except (TypeError, UnicodeDecodeError) as error:
         raise InvalidModel("The XGBoost model's category names are not text.") from error
 
 
 def _rounds_used(learner: Record, model: Record, n_classes: int) -> int:
-    """Count the trees up to the best iteration, or all of them where there was no early stopping."""
-    n_trees = len(model.list("trees"))
+    """Count the trees up to the best iteration, or all where there was no early stopping."""
+    n_trees = len(model.sequence("trees"))
     attributes = learner.record("attributes") if "attributes" in learner else Record({}, "")
     if "best_iteration" not in attributes:
         return n_trees
@@ -269,7 +295,9 @@ def _base_margins(base_score: Any, n_classes: int) -> list[float]:
     text = base_score.strip("[]").split(",") if isinstance(base_score, str) else [base_score]
     scores = [np.float32(parse_number(t, "The XGBoost base_score")) for t in text]
     if len(scores) not in (1, n_classes):
-        raise InvalidModel(f"The XGBoost model has {len(scores)} base scores; expected {n_classes}.")
+        raise InvalidModel(
+            f"The XGBoost model has {len(scores)} base scores; expected {n_classes}."
+        )
     if n_classes > 1:
         return [float(s) for s in (scores * n_classes if len(scores) == 1 else scores)]
     if not 0 < scores[0] < 1:
@@ -346,7 +374,7 @@ def _read_tree(record: Record) -> dict[str, Any]:
         "default_left": record.integers("default_left").astype(bool),
         "right_codes": _right_codes(record),
     }
-    if any(len(array) != len(left) for name, array in part.items() if name != "right_codes"):
+    if any(isinstance(array, np.ndarray) and len(array) != len(left) for array in part.values()):
         raise InvalidModel(f"{record.where} has node arrays of different lengths.")
     return part
 
