@@ -25,9 +25,6 @@ from oracles import (
 )
 from robx.trees import TreeEnsemble, child
 
-# nan_mode puts borders at the largest float32 numbers, and the hard rows lie around them.
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
-
 X, Y = toy_data()
 Y3 = np.digitize(X[:, 0], [-0.5, 0.5])
 FRAME = pd.DataFrame(X, columns=["age", "income", "débt [€]", 'a "quoted", name', "1"])

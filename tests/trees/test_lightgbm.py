@@ -462,6 +462,14 @@ DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
         _set("cat_boundaries", lambda w: [*w[:-1], "99"]),
         "cat_boundaries that do not fit",
     ),
+    "set order": (
+        _set("cat_boundaries", lambda w: [w[0], "99", *w[2:]]),
+        "cat_boundaries that do not fit",
+    ),
+    "shared set": (
+        _set("threshold", lambda w: ["0" if word == "1" else word for word in w]),
+        "sets of categories that do not fit",
+    ),
     "set bits": (_first("cat_threshold", "4294967296"), "no set of 32 bits"),
     "line": (
         lambda t: t.replace("split_gain=", "split_gain ", 1),
@@ -490,6 +498,7 @@ DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
     "cut in the categories": (lambda t: t.rstrip("\n")[:-3], "categories that are not valid JSON"),
     "nested": (lambda t: re.sub('"only"', "[" * 10**5, t), "categories that are not valid JSON"),
     "twice": (lambda t: re.sub('"house"', '"car"', t), "must list the categories"),
+    "no name": (_first("feature_names", ""), "does not name and describe its 4 columns"),
     "names": (_set("feature_names", lambda w: w[1:]), "does not name and describe its 4 columns"),
     "infos": (_first("feature_infos", "odd"), "describes column 0 as 'odd'"),
     "columns": (_first("max_feature_idx", "2147483646"), "its 2147483647 columns"),
@@ -518,6 +527,7 @@ def test_a_damaged_file_is_told_apart_by_its_message(
             _set("objective", lambda w: [*w, "twist"]),
             "objective 'binary sigmoid:1 twist'.*BlackBox",
         ),
+        (_set("objective", lambda w: [*w, w[1]]), "objective 'binary sigmoid:1 sigmoid:1'"),
         (_first("feature_infos", "0:70000"), "more than 65536 categories"),
     ],
 )

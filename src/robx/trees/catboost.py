@@ -290,13 +290,11 @@ def _read_columns(features: Record) -> tuple[list[Column], bool, _Borders]:
     joined = np.concatenate([*borders, np.zeros(1, np.float32)])
     if not np.isfinite(joined).all():
         raise InvalidModel(f"{features.where} has a border that is not a finite float32 number.")
-    with np.errstate(over="ignore"):  # nan_mode puts borders at the largest float32 numbers
-        threshold = up_to_float32(joined)
     counts = [*map(len, borders), 1]
     all_borders = _Borders(
         column=np.repeat(np.arange(len(counts)), counts),
         border=joined,
-        threshold=threshold,
+        threshold=up_to_float32(joined),
         missing_left=np.repeat([*missing_left, False], counts),
     )
     return columns, named, all_borders

@@ -317,12 +317,13 @@ def _split_complaints(e: TreeEnsemble) -> Iterator[str]:
         yield "a threshold is not a number"
     if _outside(e.split_category, -1, len(e.category_bits)):
         yield "a split names a set of categories out of range"
+    if any(not 0 <= column.n_codes < 64 * e.category_bits.shape[1] for column in e.columns):
+        yield "a set of categories is too short for its column"
+        return
     codes = np.array([column.n_codes for column in e.columns], dtype=np.int64)
     of_split = codes[e.split_feature] if len(e.split_feature) else np.zeros(0, np.int64)
     if ((of_split > 0) != (e.split_category >= 0)).any():
         yield "a number is split by categories, or a category by a threshold"
-    if len(codes) and codes.max(initial=0) >= 64 * max(e.category_bits.shape[1], 1):
-        yield "a set of categories is too short for its column"
     key = e.split_feature.astype(np.int64)
     if (np.diff(key) < 0).any():
         yield "the splits are not sorted by column"

@@ -25,6 +25,27 @@ __all__ = ["file_probability", "from_file", "save"]
 FORMAT = 1
 MAGIC = b"robx ensemble %d\n"
 
+CATEGORY = (str, int, float, bool)
+HEADER_TYPES: dict[str, tuple[type, ...]] = {
+    "named": (bool,),
+    "target": CATEGORY,
+    "source": (str,),
+    "link": (str,),
+    "target_index": (int,),
+    "divisor": (float,),
+    "slope": (float,),
+}
+COLUMN_TYPES: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "n_codes": (int,),
+    "categories": (list, type(None)),
+    "by_value": (bool,),
+    "unseen_is_missing": (bool,),
+    "missing_range": (list, type(None)),
+    "takes_missing": (bool,),
+    "largest": (float,),
+}
+
 
 def save(ensemble: TreeEnsemble, path: Path) -> None:
     """Write the ensemble; the same ensemble gives the same bytes."""
@@ -51,14 +72,13 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
         raise UnsupportedModel(f"{where} has another format than {FORMAT}, the one robx reads.")
     text, _, body = rest.partition(b"\n")
     root = parse_json(text, where).only(("ensemble", "digest", "arrays"))
-    parts: dict[str, Any] = {**root.record("ensemble").fields, **_read_arrays(root, body)}
+    header = _typed(root.record("ensemble"), HEADER_TYPES)
+    columns = tuple(_column(c) for c in root.record("ensemble").records("columns"))
     try:
-        parts["columns"] = tuple(_column(c) for c in root.record("ensemble").records("columns"))
-        ensemble = TreeEnsemble(**parts)
-        digest = ensemble.digest
-    except (TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InvalidModel(f"{where} is damaged: {error}") from error
-    if digest != root.text("digest"):
+        ensemble = TreeEnsemble(**{**header, "columns": columns, **_read_arrays(root, body)})
+    except TypeError as error:  # an array too few or too many
+        raise InvalidModel(f"{where} is damaged: {error}.") from error
+    if ensemble.digest != root.text("digest"):
         raise InvalidModel(f"{where} is damaged: its contents do not match its digest.")
     if target is not None and target != ensemble.target:
         raise InvalidInput(
@@ -79,7 +99,7 @@ def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
             name, code, shape = entry
             dtype = np.dtype(str(code))
             sizes = [int(size) for size in shape]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidModel(f"{root.where} lists an array that is none.") from error
         if dtype.kind not in "fiub" or min(sizes, default=-1) < 0:
             raise InvalidModel(f"{root.where} lists an array of the type {code!r}.")
@@ -95,8 +115,22 @@ def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
 
 
 def _column(record: Record) -> Column:
-    fields = dict(record.only(Column.__dataclass_fields__).fields)
+    fields = _typed(record, COLUMN_TYPES)
     for name in ("categories", "missing_range"):
-        if isinstance(fields.get(name), list):
+        if fields[name] is not None:
             fields[name] = tuple(fields[name])
+    span, categories = fields["missing_range"], fields["categories"]
+    if not all(type(category) in CATEGORY for category in categories or ()):
+        raise InvalidModel(f"{record.where} has a category that is none.")
+    if span is not None and (len(span) != 2 or any(type(bound) is not float for bound in span)):
+        raise InvalidModel(f"{record.where} has a range that is none.")
     return Column(**fields)
+
+
+def _typed(record: Record, types: dict[str, tuple[type, ...]]) -> dict[str, Any]:
+    """Read all fields of an object, each of the type that it was saved with."""
+    fields = {name: record.any(name) for name in types}
+    for name, value in record.only([*types, "columns"]).fields.items():
+        if name in types and type(value) not in types[name]:
+            raise InvalidModel(f"{record.where}.{name} is a {type(value).__name__}.")
+    return fields
