@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 HELOC = Path(__file__).resolve().parents[2] / "shared" / "data" / "heloc_dataset_v1.csv"
 SIGMA, K = 0.1, 1000
 LIBRARY_ROWS, REPEATS = 40, 5
+REFERENCE_ROWS, AGREEMENT_ROWS = 200, 2000
 VALUE_DRAWS = 256
 
 
@@ -130,13 +131,11 @@ def measure(name: str, model: Any, predict: Callable[[Any], Any], X: Floats) -> 
     if name.startswith("XGBoost"):
         copies = copies.astype(np.float32)  # what it would convert to
 
-    some = X[rng.permutation(len(X))[:1500]]
-    truth = reference(ensemble, some)
-    accepted = ensemble.score(some) > 0.5
-    taus = {
-        "median": float(np.median(truth[accepted])),
-        "90 %": float(np.quantile(truth[accepted], 0.9)),
-    }
+    order = rng.permutation(len(X))
+    few, many = X[order[:REFERENCE_ROWS]], X[order[:AGREEMENT_ROWS]]
+    truth = reference(ensemble, few)
+    accepted = robx.stability(ensemble, many[ensemble.score(many) > 0.5]).value
+    taus = {"median": float(np.median(accepted)), "90 %": float(np.quantile(accepted, 0.9))}
 
     def value(threads: int = 1) -> Any:
         return robx.stability(ensemble, X, n_draws=VALUE_DRAWS, n_threads=threads)
@@ -157,27 +156,25 @@ def measure(name: str, model: Any, predict: Callable[[Any], Any], X: Floats) -> 
     def ratio(ours: list[float], theirs: list[float]) -> float:
         return float(np.median(np.array(theirs) / np.array(ours)))
 
-    pairs = [
-        (independent(ensemble, some, 2 * s), independent(ensemble, some, 2 * s + 1))
-        for s in range(4)
-    ]
-    draws = [robx.stability(ensemble, some, n_draws=VALUE_DRAWS, rng=s).value for s in range(8)]
+    pairs = [[independent(ensemble, many, 2 * s + t) for t in (0, 1)] for s in range(3)]
+    draws = [robx.stability(ensemble, few, n_draws=VALUE_DRAWS, rng=s).value for s in range(8)]
+    alone = [independent(ensemble, few, s) for s in range(8)]
     return Line(
         model=name,
         library_us=1e6 * float(np.median(library)),
         value_us=1e6 * float(np.median(values)),
         value_ratio=ratio(values, library),
         rmse=rmse(draws, truth),
-        rmse_independent=rmse([run for pair in pairs for run in pair], truth),
+        rmse_independent=rmse(alone, truth),
         test_us={label: 1e6 * float(np.median(t)) for label, t in tests.items()},
         test_ratio={label: ratio(t, library) for label, t in tests.items()},
         agreement={
             label: float(
                 np.mean(
                     [
-                        robx.is_stable(ensemble, some, tau, rng=2 * s)
-                        == robx.is_stable(ensemble, some, tau, rng=2 * s + 1)
-                        for s in range(4)
+                        robx.is_stable(ensemble, many, tau, rng=2 * s)
+                        == robx.is_stable(ensemble, many, tau, rng=2 * s + 1)
+                        for s in range(3)
                     ]
                 )
             )

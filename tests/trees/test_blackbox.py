@@ -159,9 +159,9 @@ def test_an_empty_table_has_no_scores(table: Any) -> None:
         (np.zeros((3, 2)), r"one probability a row, 200 in all.*\(3,\)"),
         (0.5, r"one probability a row, 200 in all.*\(\)"),
         (np.zeros((200, 1, 1)), r"one probability a row, 200 in all"),
-        (np.where(np.arange(200) == 7, np.nan, 0.5), r"between 0 and 1\. Got nan in row 7"),
-        (np.where(np.arange(200) == 9, 1.01, 0.5), r"between 0 and 1\. Got 1\.01 in row 9"),
-        (np.where(np.arange(200) == 4, -0.1, 0.5), r"between 0 and 1\. Got -0\.1 in row 4"),
+        (np.where(np.arange(200) == 7, np.nan, 0.5), r"from 0 to 1\. Got nan in row 7"),
+        (np.where(np.arange(200) == 9, 1.01, 0.5), r"from 0 to 1\. Got 1\.01 in row 9"),
+        (np.where(np.arange(200) == 4, -0.1, 0.5), r"from 0 to 1\. Got -0\.1 in row 4"),
     ],
 )
 def test_what_is_no_probability_is_an_error(answer: Any, message: str) -> None:

@@ -55,11 +55,6 @@ def classifier(**parameters: Any) -> Any:
     )
 
 
-def law_one(case: Case) -> TreeEnsemble:
-    with np.errstate(over="ignore"):  # the neighbour of an infinite threshold is past float32
-        return assert_law_one(case)
-
-
 def booster_case(booster: lgb.Booster, table: Any) -> Case:
     return Case(booster, table, booster.predict)
 
@@ -88,12 +83,12 @@ def frame_with_categories(n: int = 400) -> tuple[pd.DataFrame, Any]:
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "with holes"])
 def test_every_booster_scores_as_lightgbm_does(parameters: dict[str, Any], missing: bool) -> None:
     table = with_missing(X) if missing else X
-    law_one(classifier_case(classifier(**parameters), table, Y))
+    assert_law_one(classifier_case(classifier(**parameters), table, Y))
 
 
 @pytest.mark.parametrize("target", [0, 1])
 def test_either_class_can_be_the_target(target: int) -> None:
-    law_one(classifier_case(classifier(), X, Y, target=target))
+    assert_law_one(classifier_case(classifier(), X, Y, target=target))
 
 
 @pytest.mark.parametrize("target", [0, 1, 2])
@@ -101,7 +96,7 @@ def test_either_class_can_be_the_target(target: int) -> None:
 @pytest.mark.parametrize("parameters", [{}, FOREST], ids=["gbdt", "random forest"])
 def test_several_classes(target: int, objective: str, parameters: dict[str, Any]) -> None:
     model = classifier(objective=objective, **parameters)
-    law_one(classifier_case(model, with_missing(X), Y3, target=target))
+    assert_law_one(classifier_case(model, with_missing(X), Y3, target=target))
 
 
 def test_several_classes_without_a_target_is_an_error() -> None:
@@ -112,7 +107,7 @@ def test_several_classes_without_a_target_is_an_error() -> None:
 @pytest.mark.parametrize("target", ["bad", "good"])
 def test_labels_are_the_users(target: str) -> None:
     labels = np.array(["bad", "good"])[Y]
-    assert law_one(classifier_case(classifier(), X, labels, target=target)).target == target
+    assert assert_law_one(classifier_case(classifier(), X, labels, target=target)).target == target
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
@@ -121,7 +116,7 @@ def test_early_stopping_ends_the_wrapper_at_its_best_round() -> None:
     stop = lgb.early_stopping(5, verbose=False)
     model.fit(X[:250], Y[:250], eval_set=[(X[250:], Y[250:])], callbacks=[stop])
     case = Case(model, X, lambda rows: model.predict_proba(rows)[:, 1])
-    assert law_one(case).n_trees == model.best_iteration_ < 200
+    assert assert_law_one(case).n_trees == model.best_iteration_ < 200
 
 
 def test_early_stopping_ends_a_booster_that_holds_more_rounds(tmp_path: Path) -> None:
@@ -136,7 +131,7 @@ def test_early_stopping_ends_a_booster_that_holds_more_rounds(tmp_path: Path) ->
         keep_training_booster=True,
     )
     assert booster.best_iteration < booster.current_iteration()
-    assert law_one(booster_case(booster, X)).n_trees == booster.best_iteration
+    assert assert_law_one(booster_case(booster, X)).n_trees == booster.best_iteration
     from_file = robx.import_model(saved(booster, tmp_path / "model.txt"))
     np.testing.assert_allclose(from_file.score(X), np.asarray(booster.predict(X)), atol=1e-12)
 
@@ -145,7 +140,7 @@ def test_a_booster_of_several_classes_numbers_them() -> None:
     parameters = {"objective": "multiclass", "num_class": 3, "verbose": -1, "num_threads": 1}
     booster = lgb.train(parameters, lgb.Dataset(X, Y3), 10)
     case = Case(booster, X, lambda rows: np.asarray(booster.predict(rows))[:, 2], target=2)
-    law_one(case)
+    assert_law_one(case)
 
 
 @pytest.mark.parametrize("parameters", [{}, FOREST, {"zero_as_missing": True}])
@@ -158,7 +153,7 @@ def test_a_file_scores_as_the_model_that_was_saved(
     assert isinstance(from_file, TreeEnsemble)
     assert from_file.score(X).tolist() == robx.import_model(model).score(X).tolist()
     # LightGBM reads the numbers in its file exactly, and so do we.
-    law_one(booster_case(lgb.Booster(model_file=path), with_missing(X)))
+    assert_law_one(booster_case(lgb.Booster(model_file=path), with_missing(X)))
 
 
 def test_a_file_of_several_classes_takes_the_class_by_number(tmp_path: Path) -> None:
@@ -324,7 +319,7 @@ def test_any_model_on_any_row(
             **parameters,
         }
     )
-    law_one(classifier_case(model, with_missing(table, 0.1, seed) if holes else table, y))
+    assert_law_one(classifier_case(model, with_missing(table, 0.1, seed) if holes else table, y))
 
 
 def test_treelite_agrees_on_a_plain_model() -> None:
@@ -339,7 +334,7 @@ def test_rounds_trained_on_a_loaded_model_are_part_of_it() -> None:
     first = classifier(n_estimators=5).fit(X, Y)
     second = classifier(n_estimators=5).fit(with_missing(X), Y, init_model=first)
     case = Case(second, with_missing(X), lambda rows: second.predict_proba(rows)[:, 1])
-    assert law_one(case).n_trees == 10
+    assert assert_law_one(case).n_trees == 10
 
 
 def test_zero_as_missing_in_some_rounds_only_is_refused() -> None:
