@@ -7,7 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 import naive
 import robx
 from oracles import toy_data, with_missing
-from robx.kernels.trees import deepest, preorder, right_children, rightmost_values
+from robx.kernels.trees import deepest, preorder, right_children
 from robx.trees import TreeEnsemble
 
 X, Y = toy_data(60, 3)
@@ -57,14 +57,3 @@ def test_scores_equal_the_twin_s(holes: bool) -> None:
         rows = ensemble.read(table)
         expected = [naive.score(ensemble, row) for row in rows]
         np.testing.assert_allclose(ensemble.score(table), expected, atol=1e-12)
-
-
-def test_the_rightmost_leaf_below_each_node() -> None:
-    ensemble = robx.import_model(RandomForestClassifier(2, random_state=0).fit(X, Y))
-    assert isinstance(ensemble, TreeEnsemble)
-    found = rightmost_values(ensemble.node_split, ensemble.node_right, ensemble.leaf_value)
-    for start in range(len(ensemble.node_split)):
-        node = start
-        while ensemble.node_split[node] >= 0:
-            node = int(ensemble.node_right[node])
-        assert found[start] == ensemble.leaf_value[-1 - ensemble.node_split[node]]

@@ -7,9 +7,7 @@ prefix as a set of draws, one bit a draw. For a row:
 1. `_rank_splits` looks up, for each distinct split, which prefix goes left there;
 2. `_walk` sends the full set of draws down the trees: a node's set is cut in two by its split's
    prefix, and subtrees that no draw reaches are never seen;
-3. `_add_sets` turns sets into sums: leaves are not visited. Write ``g(node)`` for the value of the
-   rightmost leaf below a node; then a tree's value is ``g(root)`` plus, for every split passed on
-   the left, ``g(left) - g(right)``. One masked addition a visited split does it;
+3. `_add_sets` adds the value of each leaf that was reached to the draws that reached it;
 4. `_add_moments` applies the link and adds up the first two moments.
 
 Draws come in blocks of 64, 256 or 512: the number of 64-bit words in a set is a compile-time
@@ -36,6 +34,8 @@ from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 __all__ = ["IDENTITY", "ONE_MINUS_SIGMOID", "SIGMOID", "SOFTMAX", "moments", "prefix_tables"]
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
+#: The lower half of a word.
+HALF = 0xFFFFFFFF
 Width = tuple[int, ...]
 
 
@@ -58,13 +58,17 @@ def _cut_set(
     return int(goes_left.any()) + 2 * int(goes_right.any())
 
 
-def _add_sets(width: Width, sets: WordArray, value: IntArray, n: int, total: FloatArray) -> None:
-    """Add the float32 with the bits ``value[i]`` to ``total[k]`` for each draw k in ``sets[i]``."""
+def _add_sets(width: Width, sets: WordArray, items: WordArray, total: FloatArray) -> None:
+    """Add a value to ``total[k]`` for each draw k in a set, for every item.
+
+    An item is the bits of a float32 value, and in its upper half the place of its set.
+    """
     n_words = len(width)
-    for i in range(n):
-        words = sets[i * n_words : (i + 1) * n_words].astype("<u8")
+    for item in items:
+        at = int(item) >> 32
+        words = sets[at * n_words : (at + 1) * n_words].astype("<u8")
         member = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
-        total[member] += value[i : i + 1].view(np.float32)[0]
+        total[member] += np.array([int(item) & HALF], dtype=np.uint32).view(np.float32)[0]
 
 
 def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
@@ -107,8 +111,8 @@ def _cut_set_vector(
 
 
 @intrinsic
-def _add_sets_vector(_typing: Any, width: Any, sets: Any, value: Any, n: Any, total: Any) -> Any:
-    signature = types.void(width, sets, value, types.intp, total)
+def _add_sets_vector(_typing: Any, width: Any, sets: Any, items: Any, total: Any) -> Any:
+    signature = types.void(width, sets, items, total)
     lanes, n_masks = 16, 4 * width.count  # a set is n_masks groups of 16 draws
     at_once = min(n_masks, 16)  # running sums that fit into registers
     word, half, single = ir.IntType(64), ir.IntType(32), ir.FloatType()
@@ -116,10 +120,13 @@ def _add_sets_vector(_typing: Any, width: Any, sets: Any, value: Any, n: Any, to
     vector = ir.VectorType(single, lanes)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        _, sets, value, n, total = args
+        _, sets, items, total = args
         masks = builder.bitcast(_data(context, builder, sig.args[1], sets), mask_bits.as_pointer())
-        values = builder.bitcast(_data(context, builder, sig.args[2], value), single.as_pointer())
-        totals = builder.bitcast(_data(context, builder, sig.args[4], total), vector.as_pointer())
+        items_data = _data(context, builder, sig.args[2], items)
+        n = builder.extract_value(
+            context.make_array(sig.args[2])(context, builder, value=items).shape, 0
+        )
+        totals = builder.bitcast(_data(context, builder, sig.args[3], total), vector.as_pointer())
 
         def spread(scalar: Any) -> Any:
             undefined = ir.Constant(vector, ir.Undefined)
@@ -133,8 +140,10 @@ def _add_sets_vector(_typing: Any, width: Any, sets: Any, value: Any, n: Any, to
             for place, running in zip(places, sums, strict=True):
                 builder.store(builder.load(place, align=4), running)
             with cgutils.for_range(builder, n) as loop:
-                addend = spread(builder.load(builder.gep(values, [loop.index])))
-                row = builder.mul(loop.index, ir.Constant(word, n_masks))
+                item = builder.load(builder.gep(items_data, [loop.index]))
+                addend = spread(builder.bitcast(builder.trunc(item, half), single))
+                at = builder.lshr(item, ir.Constant(word, 32))
+                row = builder.mul(at, ir.Constant(word, n_masks))
                 for q, running in enumerate(sums):
                     where = builder.add(row, ir.Constant(word, first + q))
                     member = builder.load(builder.gep(masks, [where]), align=2)
@@ -159,18 +168,25 @@ def _compile_cut_set(
 
 
 @overload(_add_sets, strict=False)
-def _compile_add_sets(width: Any, sets: Any, value: Any, n: Any, total: Any) -> Any:
-    return lambda width, sets, value, n, total: _add_sets_vector(width, sets, value, n, total)
+def _compile_add_sets(width: Any, sets: Any, items: Any, total: Any) -> Any:
+    return lambda width, sets, items, total: _add_sets_vector(width, sets, items, total)
 
 
 # --- tables of draws ----------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True)
+def _cell(z: float, low: float, high: float, cells: int) -> int:
+    """Number of the cell that a value falls into, between the smallest and the largest draw."""
+    cell: int = int(min(max((z - low) * (cells / (high - low)), 0.0), cells - 1.0))
+    return cell
+
+
+@njit(nogil=True, cache=True)
 def prefix_tables(
     noise: FloatArray, order: IntArray, prefix: WordArray, ranked: FloatArray, start: IntArray
-) -> None:
-    """Fill the lookup tables for one block of draws.
+) -> int:
+    """Fill the lookup tables for one block of at least two different draws.
 
     Parameters
     ----------
@@ -182,30 +198,45 @@ def prefix_tables(
         For block size m: receives, at [j, r], the set of the r smallest draws of feature j. With
         fewer draws than m the last ones never occur; rows past k repeat row k.
     ranked : (d, m + 1) float64
-        Receives the sorted draws; infinity from position k on.
-    start : (d, cells + 1) int32
-        Receives a first guess of the rank: how many draws lie below each of the equal cells between
-        the smallest and the largest draw.
+        Receives the sorted draws; from position k on NaN, which no threshold exceeds.
+    start : (d, cells) uint16
+        Receives a first guess of the rank: how many draws lie in lower ones of the equal cells
+        between the smallest and the largest draw.
+
+    Returns
+    -------
+    int
+        The largest number of draws in a cell: how far off a guess can be.
     """
     n_features, n_draws = noise.shape
-    cells = start.shape[1] - 1
+    cells = start.shape[1]
+    most = 0
     for j in range(n_features):
         prefix[j, 0] = 0
-        ranked[j] = np.inf
+        ranked[j] = np.nan
         for r in range(prefix.shape[1] - 1):
             prefix[j, r + 1] = prefix[j, r]
             if r < n_draws:
                 k = order[j, r]
                 ranked[j, r] = noise[j, k]
                 prefix[j, r + 1, k >> 6] |= np.uint64(1) << np.uint64(k & 63)
-        low = ranked[j, 0]
-        step = (ranked[j, n_draws - 1] - low) / cells
+        low, high = ranked[j, 0], ranked[j, n_draws - 1]
         rank = 0
-        for cell in range(cells + 1):
-            # One cell back: rounding in the look-up must never start past the answer.
-            while rank < n_draws and ranked[j, rank] < low + (cell - 1) * step:
-                rank += 1
+        for cell in range(cells):
             start[j, cell] = rank
+            # By the same rounding as in the look-up, so that a guess is never too high.
+            while rank < n_draws and _cell(ranked[j, rank], low, high, cells) == cell:
+                rank += 1
+            most = max(most, rank - start[j, cell])
+    return most
+
+
+@njit(nogil=True, cache=True)
+def _aligned(n_words: int) -> WordArray:
+    """Words that begin at a cache line: a set that lies across two lines takes twice as long."""
+    room = np.empty(n_words + 8, dtype=np.uint64)
+    skip = (-room.ctypes.data // 8) % 8
+    return room[skip : skip + n_words]
 
 
 # --- one row ------------------------------------------------------------------------------------
@@ -223,12 +254,13 @@ def _rank_splits(
     category_bits: WordArray,
     ranked: FloatArray,
     start: IntArray,
+    steps: int,
     n_draws: int,
     row_of_split: IntArray,
 ) -> None:
     """Find, for each split, the row of the prefix table that holds the draws which go left."""
     n_rows = ranked.shape[1]
-    cells = start.shape[1] - 1
+    cells = start.shape[1]
     for j in range(x.shape[0]):
         first, last = first_split[j], first_split[j + 1]
         if first == last:
@@ -246,17 +278,11 @@ def _rank_splits(
         else:
             inverse = 1 / spread[j]
             low, high = ranked[j, 0], ranked[j, n_draws - 1]
-            to_cell = cells / (high - low) if high > low else 0.0
             for s in range(first, numeric_end):
                 z = (threshold[s] - value) * inverse
-                if z < low:
-                    rank = 0
-                elif z >= high:
-                    rank = n_draws
-                else:
-                    rank = start[j, int((z - low) * to_cell)]
-                    while ranked[j, rank] <= z:
-                        rank += 1
+                rank = int(start[j, _cell(z, low, high, cells)])
+                for _ in range(steps):  # always all of them: cheaper than a branch
+                    rank += ranked[j, rank] <= z
                 row_of_split[s] = none + rank
         for s in range(numeric_end, last):
             code = int(value)
@@ -272,46 +298,44 @@ def _walk(
     row_of_split: IntArray,
     prefix: WordArray,
     sets: WordArray,
-    value: IntArray,
-    right_sets: int,
-    queue_node: IntArray,
-    queue_set: IntArray,
+    items: WordArray,
 ) -> int:
     """Send the full set of draws, ``sets[0]``, down a few trees, breadth first.
 
-    Sets that went left stand in ``sets[1:]`` with their weights' bits in ``value[1:]``; sets that
-    went right and have further to go stand from ``sets[right_sets]`` on. There is no branch in the
-    loop that depends on the data: what is not wanted is overwritten by the next.
+    ``items`` is a queue of nodes to visit at its front, and a list of leaves that were reached,
+    which grows from its end. An item is a node's number or a leaf's value, with the place of its
+    set in the upper half. The v-th visit leaves its two sets at ``2 v + 1`` and ``2 v + 2``. No
+    branch depends on the data: what is not wanted is overwritten by the next.
 
-    Returns the number of sets in the first part.
+    Returns where in ``items`` the leaves begin.
     """
     tail = 0
     for root in roots:
-        queue_node[tail] = root
-        queue_set[tail] = 0
-        tail += root >= 0
-    n_left, n_right = 1, right_sets
+        items[tail] = root
+        tail += 1
+    leaves = items.shape[0]
     head = 0
     while head < tail:
-        node = queue_node[head]
-        at = queue_set[head]
+        item = items[head]
+        node = item & np.uint64(HALF)
+        at = item >> np.uint64(32)
+        place = 2 * head + 1
+        occupied = _cut_set(width, sets, at, prefix, row_of_split[nodes[node, 0]], place, place + 1)
+        is_leaf = nodes[node, 3]
+        for side in range(2):
+            some = (occupied >> side) & 1
+            leaf = (is_leaf >> side) & 1
+            where = leaves - 1 if leaf else tail
+            items[where] = np.uint64(nodes[node, 1 + side]) | (
+                np.uint64(place + side) << np.uint64(32)
+            )
+            leaves -= some & leaf
+            tail += some & (1 - leaf)
         head += 1
-        occupied = _cut_set(width, sets, at, prefix, row_of_split[nodes[node, 0]], n_left, n_right)
-        left, right = nodes[node, 1], nodes[node, 2]
-        value[n_left] = nodes[node, 3]
-        queue_node[tail] = left
-        queue_set[tail] = n_left
-        tail += (occupied & 1) & (left >= 0)
-        n_left += occupied & 1
-        queue_node[tail] = right
-        queue_set[tail] = n_right
-        onwards = (occupied >> 1) & (right >= 0)
-        tail += onwards
-        n_right += onwards
-    return n_left
+    return int(leaves)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _add_moments(
     total: FloatArray,
     n: int,
@@ -334,18 +358,19 @@ def _add_moments(
     factor = slope / divisor
     n_runs = sums.shape[0]
     score = np.empty(n)
-    for k in range(n):
-        if link == IDENTITY:
+    if link == IDENTITY:
+        for k in range(n):
             score[k] = total[0, k] * factor
-        elif link == SOFTMAX:
+    elif link == SOFTMAX:
+        for k in range(n):
             below = 0.0
             for c in range(total.shape[0]):
                 below += math.exp((total[c, k] - total[target, k]) * factor)
             score[k] = 1 / below
-        else:
-            score[k] = 1 / (1 + math.exp(-total[0, k] * factor))
-            if link == ONE_MINUS_SIGMOID:
-                score[k] = 1 - score[k]
+    else:
+        sign = -factor if link == SIGMOID else factor
+        for k in range(n):
+            score[k] = 1 / (1 + math.exp(total[0, k] * sign))
     if is_first:
         centre[0] = score[0]
     for run in range(n_runs):
@@ -385,6 +410,7 @@ def moments(
     prefix: WordArray,
     ranked: FloatArray,
     start: IntArray,
+    steps: int,
     n_draws: int,
     centre: FloatArray,
     sums: FloatArray,
@@ -403,21 +429,23 @@ def moments(
         Where each feature's splits begin, and those among them that are by category.
     threshold, missing_left, category_row, category_bits
         The splits: see `robx.kernels.trees`.
-    nodes : (I, 4) int32
-        For each split node: its split, left and right child (-1 for a leaf), and the bits of the
-        float32 that a draw gains by going left.
-    roots : (T,) int32
-        Each tree's first node, or -1 for a tree that is one leaf.
+    nodes : (I, 4) uint32
+        For each split node: its split; its left and its right child, as a node or, for a leaf, as
+        the bits of its float32 value; and 1 if the left child is a leaf plus 2 if the right is.
+    roots : (R,) uint32
+        The first node of each tree that has any.
     group_start, group_class : (G + 1,), (G,) int64
         Runs of trees that are walked together, all of one class, with at most `group_nodes` nodes.
     base : (C,) float64
-        Margins of the draws that always go right.
+        Start of each margin, with the values of trees that are one leaf.
     divisor, slope, link, target
         How margins become a score.
     prefix : (B, d * (m + 1) * n_words) uint64
     ranked : (B, d, m + 1) float64
-    start : (B, d, cells + 1) int32
+    start : (B, d, cells) uint16
         Tables of B blocks of m = 64 * n_words draws each: see `prefix_tables`.
+    steps : int
+        The largest number of draws in a cell of `start`.
     n_draws : int
         The number of draws in all; the last block may be part filled.
     centre : (n, 1) float64
@@ -427,11 +455,11 @@ def moments(
     """
     n_words = len(width)
     block = 64 * n_words
-    row_of_split = np.empty(threshold.shape[0], dtype=np.int32)
-    sets = np.empty((2 * group_nodes + 4) * n_words, dtype=np.uint64)
-    value = np.zeros(group_nodes + 2, dtype=np.int32)
-    queue_node = np.empty(group_nodes + 2, dtype=np.int32)
-    queue_set = np.empty(group_nodes + 2, dtype=np.int32)
+    row_of_split = np.empty(threshold.shape[0], dtype=np.uint32)
+    sets = _aligned((2 * group_nodes + 1) * n_words)
+    # All nodes and all leaves of a group (n splits have at most 2 n leaves); one more is written
+    # and not kept.
+    items = np.empty(3 * group_nodes + 2, dtype=np.uint64)
     total = np.empty((base.shape[0], block), dtype=np.float32)
     for b in range(prefix.shape[0]):
         first_draw = b * block
@@ -452,25 +480,23 @@ def moments(
                 category_bits,
                 ranked[b],
                 start[b],
+                steps,
                 n_here,
                 row_of_split,
             )
             for c in range(base.shape[0]):
                 total[c] = base[c]
             for g in range(group_class.shape[0]):
-                n_left = _walk(
+                leaves = _walk(
                     width,
                     roots[group_start[g] : group_start[g + 1]],
                     nodes,
                     row_of_split,
                     prefix[b],
                     sets,
-                    value,
-                    group_nodes + 2,
-                    queue_node,
-                    queue_set,
+                    items,
                 )
-                _add_sets(width, sets, value, n_left, total[group_class[g]])
+                _add_sets(width, sets, items[leaves:], total[group_class[g]])
             _add_moments(
                 total,
                 n_here,

@@ -16,7 +16,7 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["deepest", "goes_left", "margins", "preorder", "right_children", "rightmost_values"]
+__all__ = ["deepest", "goes_left", "margins", "preorder", "right_children"]
 
 
 @njit(nogil=True, cache=True)
@@ -102,18 +102,6 @@ def deepest(is_split: BoolArray) -> int:
     return most
 
 
-@njit(nogil=True, cache=True)
-def rightmost_values(
-    node_split: IntArray, node_right: IntArray, leaf_value: FloatArray
-) -> FloatArray:
-    """Value of the rightmost leaf below each node: (N,) float64."""
-    value = np.empty(node_split.shape[0])
-    for node in range(node_split.shape[0] - 1, -1, -1):
-        split = node_split[node]
-        value[node] = value[node_right[node]] if split >= 0 else leaf_value[-1 - split]
-    return value
-
-
 @njit(nogil=True, cache=True, inline="always")
 def goes_left(
     x: float,
@@ -153,19 +141,22 @@ def margins(
     Sums are carried out in the order of the trees and in the precision of the leaf values, so that
     a library that sums in float32 is followed bit by bit.
     """
-    for i in range(X.shape[0]):
+    n_rows = X.shape[0]
+    # A few rows at a time through each tree: its nodes are then still at hand for the next row.
+    for first in range(0, n_rows, 64):
         for tree in range(tree_class.shape[0]):
-            node = tree_start[tree]
-            split = node_split[node]
-            while split >= 0:
-                left = goes_left(
-                    X[i, feature[split]],
-                    split,
-                    threshold,
-                    missing_left,
-                    category_row,
-                    category_bits,
-                )
-                node = node + 1 if left else node_right[node]
+            for i in range(first, min(first + 64, n_rows)):
+                node = tree_start[tree]
                 split = node_split[node]
-            out[i, tree_class[tree]] += leaf_value[-1 - split]
+                while split >= 0:
+                    left = goes_left(
+                        X[i, feature[split]],
+                        split,
+                        threshold,
+                        missing_left,
+                        category_row,
+                        category_bits,
+                    )
+                    node = node + 1 if left else node_right[node]
+                    split = node_split[node]
+                out[i, tree_class[tree]] += leaf_value[-1 - split]

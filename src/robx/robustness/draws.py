@@ -12,6 +12,7 @@ results independent of how a batch is cut, and the fast kernel possible.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, get_args
@@ -43,7 +44,8 @@ class Tables:
     width: tuple[int, ...]
     prefix: NDArray[np.uint64]
     ranked: NDArray[np.float64]
-    start: NDArray[np.int32]
+    start: NDArray[np.uint16]
+    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +80,23 @@ class Draws:
         n_words = 1 if n_draws <= 64 else 4 if n_draws <= 256 else 8
         block = 64 * n_words
         n_blocks = -(-n_draws // block)
-        tables = Tables(
-            width=(0,) * n_words,
-            prefix=np.empty((n_blocks, n_features, block + 1, n_words), dtype=np.uint64),
-            ranked=np.empty((n_blocks, n_features, block + 1)),
-            start=np.empty((n_blocks, n_features, 2 * block + 1), dtype=np.int32),
-        )
+        prefix = _aligned_words((n_blocks, n_features, block + 1, n_words))
+        ranked = np.empty((n_blocks, n_features, block + 1))
+        start = np.empty((n_blocks, n_features, 4 * block), dtype=np.uint16)
+        steps = 0
         for b in range(n_blocks):
             part = np.ascontiguousarray(self.noise[b * block : (b + 1) * block].T)
             order = np.argsort(part, axis=1, kind="stable")
-            prefix_tables(part, order, tables.prefix[b], tables.ranked[b], tables.start[b])
-        return tables
+            steps = max(steps, prefix_tables(part, order, prefix[b], ranked[b], start[b]))
+        return Tables((0,) * n_words, prefix.reshape(n_blocks, -1), ranked, start, steps)
+
+
+def _aligned_words(shape: tuple[int, ...]) -> NDArray[np.uint64]:
+    """Words that begin at a cache line, so that no set of draws lies across more than it must."""
+    n_words = math.prod(shape)
+    room = np.empty(n_words + 8, dtype=np.uint64)
+    skip = (-room.ctypes.data // 8) % 8
+    return room[skip : skip + n_words].reshape(shape)
 
 
 @lru_cache(maxsize=8)

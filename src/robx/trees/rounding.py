@@ -23,7 +23,7 @@ def up_to_float32(threshold: NDArray[np.floating]) -> NDArray[np.float64]:
     >>> import numpy as np
     >>> t = up_to_float32(np.array([0.1]))
     >>> x = np.array([t[0], np.nextafter(t[0], 1.0)])
-    >>> x.astype(np.float32) <= 0.1
+    >>> x.astype(np.float32) <= np.float64(0.1)
     array([ True, False])
     """
     wide = np.asarray(threshold, dtype=np.float64)

@@ -1,19 +1,17 @@
 """A second view of the trees, for walking them with sets of draws.
 
-`robx.kernels.neighbourhood` visits split nodes only and adds, for every draw that goes left at one,
-the difference between what the left and the right side would end in if nothing else went left. This
-module works those differences out once for a model.
+`robx.kernels.neighbourhood` visits split nodes only; each holds what the walk needs of its
+children, so that a visit costs one look into memory. Trees are walked in groups.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from robx.kernels.trees import rightmost_values
 
 __all__ = ["Walk", "make_walk"]
 
@@ -25,8 +23,8 @@ GROUP_NODES = 512
 class Walk:
     """Split nodes and groups of trees, as `robx.kernels.neighbourhood.moments` takes them."""
 
-    nodes: NDArray[np.int32]
-    roots: NDArray[np.int32]
+    nodes: NDArray[np.uint32]
+    roots: NDArray[np.uint32]
     group_start: NDArray[np.int64]
     group_class: NDArray[np.int64]
     group_nodes: int
@@ -43,26 +41,28 @@ def make_walk(
 ) -> Walk:
     """Work out the walk of an ensemble from its arrays (see `TreeEnsemble`)."""
     is_split = node_split >= 0
-    number = np.where(is_split, np.cumsum(is_split) - 1, -1).astype(np.int32)
-    value = rightmost_values(node_split, node_right, leaf_value)
     at = np.flatnonzero(is_split)
-    gain = (value[at + 1] - value[node_right[at]]).astype(np.float32)
-    nodes = np.stack(
-        [node_split[at], number[at + 1], number[node_right[at]], gain.view(np.int32)], 1
-    )
+    # What a parent holds of its child: a split node's number, or a leaf's value as bits.
+    held = (np.cumsum(is_split) - 1).astype(np.uint32)
+    held[~is_split] = leaf_value[-1 - node_split[~is_split]].astype(np.float32).view(np.uint32)
+    left, right = at + 1, node_right[at]
+    leaves = ~is_split[left] + 2 * ~is_split[right]
+    nodes = np.stack([node_split[at], held[left], held[right], leaves], axis=1)
     first = tree_start[:-1]
-    order = np.argsort(tree_class, kind="stable")
+    stumps = ~is_split[first]
+    start = base.astype(np.float64)
+    np.add.at(start, tree_class[stumps], leaf_value[-1 - node_split[first[stumps]]])
+    walked = np.flatnonzero(~stumps)
+    order = walked[np.argsort(tree_class[walked], kind="stable")]
     sizes = np.add.reduceat(is_split.astype(np.int64), first)[order]
     bounds = _group(sizes, tree_class[order])
-    start_value = np.zeros(len(base))
-    np.add.at(start_value, tree_class, value[first])
     return Walk(
-        nodes=np.ascontiguousarray(nodes, dtype=np.int32),
-        roots=number[first][order],
+        nodes=np.ascontiguousarray(nodes, dtype=np.uint32),
+        roots=held[first[order]],
         group_start=np.array(bounds, dtype=np.int64),
         group_class=tree_class[order][bounds[:-1]].astype(np.int64),
-        group_nodes=int(np.add.reduceat(sizes, bounds[:-1]).max()),
-        base=base.astype(np.float64) + start_value,
+        group_nodes=max((int(sizes[a:b].sum()) for a, b in pairwise(bounds)), default=0),
+        base=start,
     )
 
 
@@ -75,4 +75,4 @@ def _group(sizes: NDArray[np.int64], classes: NDArray[np.int32]) -> list[int]:
             bounds.append(tree)
             nodes = 0
         nodes += size
-    return [*bounds, len(sizes)]
+    return [*bounds, len(sizes)] if len(sizes) else [0]

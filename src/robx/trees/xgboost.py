@@ -56,7 +56,7 @@ TREE_FIELDS = (
     "categories_sizes",
     "default_left",
     "id",
-    "leaf_child_counts",
+    "leaf_weights",
     "left_children",
     "loss_changes",
     "parents",
