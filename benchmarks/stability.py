@@ -35,7 +35,7 @@ HELOC = Path(__file__).resolve().parents[2] / "shared" / "data" / "heloc_dataset
 SIGMA, K = 0.1, 1000
 LIBRARY_ROWS, REPEATS = 40, 5
 REFERENCE_ROWS, AGREEMENT_ROWS = 200, 2000
-VALUE_DRAWS = 256
+VALUE_DRAWS = 512
 
 
 def heloc_shaped() -> tuple[str, Floats, NDArray[Any]]:

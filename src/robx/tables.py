@@ -77,7 +77,7 @@ def take(X: Any, rows: NDArray[np.integer[Any]], names: Sequence[str] | None = N
     if frame is None:
         return np.asarray(X)[rows]
     if names is not None:
-        have = list(map(str, frame.columns))
+        have = _respelled(frame.columns, names)
         frame = frame[:, [have.index(name) for name in names]]
     return frame[rows].to_native()
 
@@ -154,7 +154,7 @@ def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
 def _from_frame(
     frame: nw.DataFrame[Any], columns: Sequence[Column], named: bool, what: str
 ) -> Matrix:
-    have = list(map(str, frame.columns))
+    have = _respelled(frame.columns, [column.name for column in columns] if named else ())
     if named:
         positions = _match_names(have, [column.name for column in columns], what)
     elif len(have) != len(columns):
@@ -170,12 +170,18 @@ def _from_frame(
     return raw
 
 
+def _respelled(have: Sequence[object], want: Sequence[str]) -> list[str]:
+    """Names as text, spelled as the model does: LightGBM writes an underscore for a blank."""
+    known = set(want)
+    names = [str(name) for name in have]
+    return [
+        name if name in known or name.replace(" ", "_") not in known else name.replace(" ", "_")
+        for name in names
+    ]
+
+
 def _match_names(have: list[str], want: list[str], what: str) -> list[int]:
-    doubled = (
-        sorted({name for name in have if have.count(name) > 1})
-        if len(set(have)) < len(have)
-        else []
-    )
+    doubled = sorted({name for name in have if have.count(name) > 1})
     if doubled:
         raise InvalidInput(f"{what} has more than one column named {_listed(doubled)}.")
     missing = [name for name in want if name not in set(have)]
@@ -265,8 +271,7 @@ def _settle(values: NDArray[np.float64], column: Column, what: str) -> None:
     if not column.takes_missing and np.isnan(values).any():
         raise InvalidInput(
             f"Column '{column.name}' of {what} has a missing value in row "
-            f"{int(np.isnan(values).argmax())}, and the model was trained without any: it would "
-            "refuse the row too. Fill it first."
+            f"{int(np.isnan(values).argmax())}; the model takes none. Fill it first."
         )
     with np.errstate(invalid="ignore"):
         too_large = np.abs(values) > column.largest

@@ -12,7 +12,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 import naive
 import robx
 from oracles import toy_data, with_missing
-from robx.kernels.neighbourhood import _add_sets, _cut_set, prefix_tables
+from robx.kernels.neighbourhood import prefix_tables
+from robx.kernels.sets import add_sets, cut_set
 from robx.robustness.draws import draw
 from robx.trees import TreeEnsemble
 
@@ -118,4 +119,4 @@ def _compiled(function: Any) -> Any:
     return njit(scope["call"])
 
 
-cut, add = _compiled(_cut_set), _compiled(_add_sets)
+cut, add = _compiled(cut_set), _compiled(add_sets)

@@ -7,7 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 import naive
 import robx
 from oracles import toy_data, with_missing
-from robx.kernels.trees import deepest, preorder, right_children
+from robx.kernels.trees import depths, preorder, right_children
 from robx.trees import TreeEnsemble
 
 X, Y = toy_data(60, 3)
@@ -18,10 +18,11 @@ def test_right_children_of_trees_in_preorder() -> None:
     assert right_children(FULL)[FULL].tolist() == [4, 3, 6, 10]
 
 
-def test_the_deepest_leaf() -> None:
-    assert deepest(FULL) == 2
-    assert deepest(np.array([False])) == 0
-    assert deepest(np.array([1, 0, 1, 0, 1, 0, 0], dtype=bool)) == 3
+def test_depths_of_trees_in_preorder() -> None:
+    assert depths(FULL).tolist() == [0, 1, 2, 2, 1, 2, 2, 0, 0, 1, 1]
+    assert depths(np.array([False])).tolist() == [0]
+    chain = np.array([1, 0, 1, 0, 1, 0, 0], dtype=bool)
+    assert depths(chain).tolist() == [0, 1, 1, 2, 2, 3, 3]
 
 
 def test_preorder_brings_nodes_into_order() -> None:

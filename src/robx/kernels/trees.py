@@ -16,7 +16,7 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["deepest", "goes_left", "margins", "preorder", "right_children"]
+__all__ = ["depths", "goes_left", "margins", "preorder", "right_children"]
 
 
 @njit(nogil=True, cache=True)
@@ -82,24 +82,24 @@ def right_children(is_split: BoolArray) -> IntArray:
 
 
 @njit(nogil=True, cache=True)
-def deepest(is_split: BoolArray) -> int:
-    """Count the splits above the deepest leaf, for trees in preorder."""
+def depths(is_split: BoolArray) -> IntArray:
+    """Number of splits above each node, for full binary trees in preorder."""
+    found = np.empty(is_split.shape[0], dtype=np.int64)
     waiting = np.empty(is_split.shape[0] + 1, dtype=np.int64)
     n_waiting = 0
     depth = 0
-    most = 0
     for node in range(is_split.shape[0]):
+        found[node] = depth
         if is_split[node]:
-            waiting[n_waiting] = depth + 1  # the depth of its right child
-            n_waiting += 1
             depth += 1
+            waiting[n_waiting] = depth  # of its right child
+            n_waiting += 1
         else:
-            most = max(most, depth)
             depth = 0
             if n_waiting > 0:
                 n_waiting -= 1
                 depth = waiting[n_waiting]
-    return most
+    return found
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -28,7 +28,7 @@ Model = TreeEnsemble | BlackBox
 #: `is_stable` tries these numbers of draws before the full one.
 STAGES = (64, 256)
 #: How many standard errors from tau count as clear.
-CLEAR = 2.5
+CLEAR = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ def is_stable(
 
     Decides in stages of 64, 256 and `n_draws` draws. A row is settled as soon as its stability lies
     further from `tau` than chance explains, so most rows cost a fraction of the full measurement.
-    Answers agree with those of `stability` on all but about 2 rows in 10,000; `docs/design.md` has
+    Answers agree with those of `stability` on all but about 3 rows in 10,000; `docs/design.md` has
     the figures.
 
     Parameters

@@ -136,7 +136,7 @@ class TreeEnsemble:
     @cached_property
     def stack_size(self) -> int:
         """Room that `robx.kernels.boxes` needs to walk the deepest tree."""
-        return 3 * int(kernels.deepest(self.node_split >= 0)) + 1
+        return 3 * int(kernels.depths(self.node_split >= 0).max()) + 1
 
     @cached_property
     def first_split(self) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ from robx.trees import child
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
 from robx.trees.reading import Record
-from robx.trees.targets import choose_target, class_labels, wrapper_probability
+from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
 
 __all__ = ["file_probability", "from_file", "from_model", "probability"]
 
@@ -105,13 +105,13 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
         with warnings.catch_warnings():  # about an array where the model was trained on a frame
             warnings.simplefilter("ignore", UserWarning)
             return wrapper_probability(model, target, _as_trained(X))
-    return _of_class(np.asarray(model.predict(_as_trained(X))), target)
+    return of_class(np.asarray(model.predict(_as_trained(X))), target)
 
 
 def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask LightGBM itself, in a process of its own."""
     scores = child.score(SCORE_FILE, "lightgbm", path, _as_trained(X))
-    return None if scores is None else _of_class(scores, target)
+    return None if scores is None else of_class(scores, target)
 
 
 def _as_trained(X: Any) -> Any:
@@ -120,12 +120,6 @@ def _as_trained(X: Any) -> Any:
     if not isinstance(frame, nw.DataFrame):
         return X
     return frame.with_columns(ncs.string().cast(nw.Categorical)).to_pandas()
-
-
-def _of_class(answer: NDArray[Any], target: Category) -> NDArray[Any]:
-    if answer.ndim == 2:
-        return answer[:, int(target)]
-    return answer if int(target) == 1 else 1 - answer
 
 
 def _parse(

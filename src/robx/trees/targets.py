@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.tables import Category
 
-__all__ = ["choose_target", "class_labels", "wrapper_probability"]
+__all__ = ["choose_target", "class_labels", "of_class", "wrapper_probability"]
 
 
 def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple[Category, int]:
@@ -45,3 +45,10 @@ def wrapper_probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     """Ask a classifier in scikit-learn's form for the probability of a class."""
     _, place = choose_target(target, class_labels(model))
     return np.asarray(model.predict_proba(X))[:, place]
+
+
+def of_class(answer: NDArray[Any], target: Category) -> NDArray[Any]:
+    """Pick a class out of a bare booster's answer: one column for two classes, else one each."""
+    if answer.ndim == 2:
+        return answer[:, int(target)]
+    return answer if int(target) == 1 else 1 - answer

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.kernels.trees import depths
+
 __all__ = ["Walk", "make_walk"]
 
 #: Trees are walked in groups of about this many nodes, so that their sets stay in the fast cache.
@@ -41,9 +43,13 @@ def make_walk(
 ) -> Walk:
     """Work out the walk of an ensemble from its arrays (see `TreeEnsemble`)."""
     is_split = node_split >= 0
+    # Level by level within each tree, as they are visited: siblings stand side by side in memory.
+    tree = np.repeat(np.arange(len(tree_class)), np.diff(tree_start))
     at = np.flatnonzero(is_split)
+    at = at[np.lexsort((at, depths(is_split)[at], tree[at]))]
     # What a parent holds of its child: a split node's number, or a leaf's value as bits.
-    held = (np.cumsum(is_split) - 1).astype(np.uint32)
+    held = np.empty(len(node_split), dtype=np.uint32)
+    held[at] = np.arange(len(at))
     held[~is_split] = leaf_value[-1 - node_split[~is_split]].astype(np.float32).view(np.uint32)
     left, right = at + 1, node_right[at]
     leaves = ~is_split[left] + 2 * ~is_split[right]

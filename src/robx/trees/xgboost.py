@@ -23,7 +23,7 @@ from robx.trees.build import MAX_CODES, Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
 from robx.trees.reading import Record, parse_json, parse_number
 from robx.trees.rounding import FLOAT32_LARGEST, below_float32, float32_interval
-from robx.trees.targets import choose_target, class_labels, wrapper_probability
+from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
 from robx.trees.ubjson import parse_ubjson
 
 __all__ = ["file_probability", "from_file", "from_model", "probability"]
@@ -108,19 +108,13 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     data = DMatrix(
         X, feature_names=None if hasattr(X, "columns") else model.feature_names, **enable
     )
-    return _of_class(np.asarray(model.predict(data)), target)
+    return of_class(np.asarray(model.predict(data)), target)
 
 
 def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask XGBoost itself, in a process of its own."""
     scores = child.score(SCORE_FILE, "xgboost", path, X)
-    return None if scores is None else _of_class(scores, target)
-
-
-def _of_class(answer: NDArray[Any], target: Category) -> NDArray[Any]:
-    if answer.ndim == 2:
-        return answer[:, int(target)]
-    return answer if int(target) == 1 else 1 - answer
+    return None if scores is None else of_class(scores, target)
 
 
 def _parse(
