@@ -22,6 +22,7 @@ __all__ = ["MAX_CODES", "Tree", "assemble"]
 
 #: More categories than this in one column are refused: each split holds a bit for every one.
 MAX_CODES = 65_536
+MOST_WORDS = 2**26
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Tree:
     index : int
         Which class's margin the tree adds to.
     categories : mapping from node to codes
-        For each split on categories, the codes that go left.
+        For each split on categories, the codes that it lists.
+    listed_left : bool
+        Whether listed codes go left and all others right, or the other way round.
     """
 
     left: NDArray[np.integer[Any]]
@@ -54,6 +57,7 @@ class Tree:
     value: NDArray[np.floating[Any]]
     index: int = 0
     categories: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    listed_left: bool = True
 
 
 def assemble(
@@ -174,22 +178,23 @@ def _category_table(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     """Bits of every distinct set of categories, and each node's row among them or -1."""
     words = max((column.n_codes for column in columns), default=0) // 64 + 1
-    rows: dict[tuple[int, ...], int] = {}
+    rows: dict[bytes, int] = {}
     row_of_node = np.full(start[-1], -1, dtype=np.int32)
     for first, tree in zip(start.tolist(), trees, strict=False):
         for node, codes in tree.categories.items():
-            key = tuple(sorted(set(codes)))
             limit = columns[int(tree.feature[node])].n_codes
-            if key and (key[0] < 0 or key[-1] > limit):
+            key = np.unique(np.asarray(codes, dtype=np.int64))
+            if len(key) and (key[0] < 0 or key[-1] > limit):
                 raise InvalidModel(f"A split names category {key[-1]}; its column has {limit}.")
-            row_of_node[first + node] = rows.setdefault(key, len(rows))
-    if len(rows) * words > 2**26:
-        raise UnsupportedModel("The model's category splits would take more than 512 MB.")
-    bits = np.zeros((max(len(rows), 1), words), dtype=np.uint64)
-    for key, row in rows.items():
-        for code in key:
-            bits[row, code >> 6] |= np.uint64(1) << np.uint64(code & 63)
-    return bits, row_of_node[order]
+            goes_left = np.zeros(64 * words, dtype=bool)
+            goes_left[: limit + 1] = not tree.listed_left
+            goes_left[key] = tree.listed_left
+            packed = np.packbits(goes_left, bitorder="little").tobytes()
+            row_of_node[first + node] = rows.setdefault(packed, len(rows))
+            if len(rows) * words > MOST_WORDS:
+                raise UnsupportedModel("The model's category splits would take more than 512 MB.")
+    bits = np.frombuffer(b"".join(rows) or bytes(8 * words), dtype="<u8").astype(np.uint64)
+    return bits.reshape(-1, words), row_of_node[order]
 
 
 def _share_splits(

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from robx.tables import Category, Column
 from robx.trees import child
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.lightgbm_text import integers, numbers, sections
 from robx.trees.reading import Record
 from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
 
@@ -39,7 +39,6 @@ __all__ = ["file_probability", "from_file", "from_model", "probability"]
 
 #: Values up to this size are read as 0: the float32 nearest to 1e-35.
 ZERO = float(np.float32(1e-35))
-VERSIONS = ("v3", "v4")
 #: Objectives that give a probability, and the options that their line in the model may have.
 OBJECTIVES: dict[str, list[str]] = {
     "binary": ["sigmoid"],
@@ -47,11 +46,6 @@ OBJECTIVES: dict[str, list[str]] = {
     "multiclass": ["num_class"],
     "multiclassova": ["num_class", "sigmoid"],
 }
-HEADER_FIELDS = (
-    *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx"),
-    *("objective", "average_output", "feature_names", "monotone_constraints", "feature_infos"),
-    "tree_sizes",
-)
 TREE_FIELDS = (
     *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type"),
     *("left_child", "right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value"),
@@ -130,7 +124,7 @@ def _parse(
     kind: str,
     classes: list[Category] | None = None,
 ) -> TreeEnsemble:
-    header, records, rest = _sections(text, where)
+    header, records, rest = sections(text, where)
     objective, n_classes, slope = _objective(header)
     if classes is not None and len(classes) != max(n_classes, 2):
         raise UnsupportedModel(
@@ -166,47 +160,6 @@ def _parse(
     )
 
 
-# --- the file's parts ----------------------------------------------------------------------------
-
-
-def _sections(text: str, where: str) -> tuple[Record, list[Record], str]:
-    """Cut the text into its header, its trees and what follows them."""
-    head, _, body = text.partition("\n\n")
-    first, *lines = head.split("\n")
-    if first != "tree":
-        raise InvalidModel(f"{where} must begin with the line 'tree'. Got {first[:40]!r}.")
-    header = _fields(lines, where)
-    if (version := header.text("version")) not in VERSIONS:
-        raise UnsupportedModel(
-            f"{where} is of the format {version[:20]!r}; robx knows {', '.join(VERSIONS)}. Update "
-            "robx, or wrap the live model in robx.BlackBox."
-        )
-    header.only(HEADER_FIELDS)
-    records, at = [], 0
-    for number, size in enumerate(_integers(header, "tree_sizes").tolist()):
-        title, _, tree = body[at : at + max(size, 0)].partition("\n")
-        if title != f"Tree={number}" or not tree.endswith("\n\n"):
-            raise InvalidModel(f"{where} does not have tree {number} where its tree_sizes say.")
-        records.append(_fields(tree.rstrip("\n").split("\n"), f"{where}, tree {number}"))
-        at += size
-    rest = body[at:]
-    if not rest.startswith("end of trees\n"):
-        raise InvalidModel(f"{where} does not end its trees after {len(records)}: was it cut off?")
-    if "\nparameters:\n" in rest and "\nend of parameters\n" not in rest:
-        raise InvalidModel(f"{where} breaks off within its parameters.")
-    return header, records, rest
-
-
-def _fields(lines: Iterable[str], where: str) -> Record:
-    fields: dict[str, str] = {}
-    for line in lines:
-        name, equals, value = line.partition("=")
-        if name in fields or not (equals or name == "average_output"):
-            raise InvalidModel(f"{where} has a line that is doubled or no field: {line[:40]!r}.")
-        fields[name] = value
-    return Record(fields, where)
-
-
 def _objective(header: Record) -> tuple[str, int, float]:
     """Read the objective's name, number of classes (1 for two) and slope."""
     name, *words = header.text("objective").split(" ") if "objective" in header else ["custom"]
@@ -227,28 +180,6 @@ def _objective(header: Record) -> tuple[str, int, float]:
     return name, n_classes, slope
 
 
-def _integers(record: Record, name: str, size: int | None = None) -> NDArray[np.int64]:
-    return _vector(record, name, np.int64, r"[-0-9 ]*", size)
-
-
-def _numbers(record: Record, name: str, size: int) -> NDArray[np.float64]:
-    return _vector(record, name, np.float64, r"[-+.0-9einfa ]*", size)
-
-
-def _vector(record: Record, name: str, dtype: Any, letters: str, size: int | None) -> NDArray[Any]:
-    text = record.text(name)
-    message = f"{record.where} has a {name} that is not made of numbers: {text[:40]!r}."
-    if not re.fullmatch(letters, text):
-        raise InvalidModel(message)
-    try:
-        values = np.array(text.split(), dtype=dtype)
-    except (ValueError, OverflowError) as error:
-        raise InvalidModel(message) from error
-    if size is not None and len(values) != size:
-        raise InvalidModel(f"{record.where} has {len(values)} values of {name}; expected {size}.")
-    return values
-
-
 # --- trees ---------------------------------------------------------------------------------------
 
 
@@ -262,10 +193,10 @@ def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
     record.only(TREE_FIELDS)
     n_leaves = record.integer("num_leaves", low=1)
     n_splits = n_leaves - 1
-    value = _numbers(record, "leaf_value", n_leaves)
-    feature = _integers(record, "split_feature", n_splits)
-    threshold = _numbers(record, "threshold", n_splits)
-    decision = _integers(record, "decision_type", n_splits)
+    value = numbers(record, "leaf_value", n_leaves)
+    feature = integers(record, "split_feature", n_splits)
+    threshold = numbers(record, "threshold", n_splits)
+    decision = integers(record, "decision_type", n_splits)
     missing = decision >> MISSING_SHIFT
     if ((decision < 0) | (missing > MISSING_NAN)).any():
         raise InvalidModel(f"{record.where} has a decision_type out of range.")
@@ -288,7 +219,7 @@ def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
 
 def _children(record: Record, name: str, n_splits: int) -> NDArray[np.int64]:
     """Read the children, with the leaves (which count down from -1) numbered after the splits."""
-    nodes = _integers(record, name, n_splits)
+    nodes = integers(record, name, n_splits)
     if ((nodes >= n_splits) | (nodes < -n_splits - 1)).any():
         raise InvalidModel(f"{record.where} has a {name} that is not one of its nodes.")
     return np.where(nodes < 0, n_splits - 1 - nodes, nodes)
@@ -311,8 +242,8 @@ def _left_codes(
         raise InvalidModel(f"{record.where} has sets of categories that do not fit its splits.")
     if not len(nodes):
         return {}
-    words = _integers(record, "cat_threshold")
-    ends = _integers(record, "cat_boundaries", len(nodes) + 1)
+    words = integers(record, "cat_threshold")
+    ends = integers(record, "cat_boundaries", len(nodes) + 1)
     if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any():
         raise InvalidModel(f"{record.where} has cat_boundaries that do not fit its cat_threshold.")
     if ((words < 0) | (words >= 2**32)).any():

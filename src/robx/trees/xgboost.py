@@ -10,6 +10,7 @@ all of them. The value that means "missing" is known to the wrapper alone.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,14 @@ def _parse(
         len(index) and not 0 <= index.min() <= index.max() < n_classes
     ):
         raise InvalidModel("The XGBoost model's tree_info does not fit its trees and classes.")
-    columns, trees = _read_trees(records[:n_trees], index, tree_weight, columns)
+    weights = np.ones(n_trees) if tree_weight is None else tree_weight
+    if len(weights) < n_trees:
+        raise InvalidModel("The XGBoost dart model lacks weights for some of its trees.")
+    trees = [
+        _read_tree(record, int(index[i]), float(weights[i]))
+        for i, record in enumerate(records[:n_trees])
+    ]
+    columns = _with_codes(columns, trees)
     chosen, place = choose_target(target, classes or list(range(max(n_classes, 2))))
     link: Link = "softmax" if n_classes > 1 else ("sigmoid", "one_minus_sigmoid")[1 - place]
     objective = learner.record("objective").text("name")
@@ -300,52 +308,7 @@ def _base_margins(base_score: Any, n_classes: int) -> list[float]:
     return [float(-np.log((one / scores[0] - one).astype(np.float64)).astype(np.float32))]
 
 
-def _read_trees(
-    records: list[Record],
-    index: NDArray[np.int64],
-    tree_weight: NDArray[np.float64] | None,
-    columns: list[Column],
-) -> tuple[list[Column], list[Tree]]:
-    if tree_weight is not None and len(tree_weight) < len(records):
-        raise InvalidModel("The XGBoost dart model lacks weights for some of its trees.")
-    # Categories that go right are listed; the ones that go left are known once all codes are.
-    parsed = [_read_tree(record) for record in records]
-    n_codes = [column.n_codes for column in columns]
-    for part in parsed:
-        for node, codes in part["right_codes"].items():
-            j = int(part["feature"][node])
-            if not 0 <= j < len(columns):
-                raise InvalidModel(f"The XGBoost model splits on column {j} of {len(columns)}.")
-            n_codes[j] = max(n_codes[j], int(max(codes, default=0)) + 1)
-    if max(n_codes) > MAX_CODES:
-        raise UnsupportedModel(f"A column has more than {MAX_CODES} categories.")
-    columns = [
-        Column(**{**vars(column), "n_codes": codes})
-        for column, codes in zip(columns, n_codes, strict=True)
-    ]
-    trees = []
-    for number, part in enumerate(parsed):
-        weight = np.float32(1 if tree_weight is None else tree_weight[number])
-        left_codes = {
-            node: sorted(set(range(n_codes[int(part["feature"][node])] + 1)) - set(codes))
-            for node, codes in part["right_codes"].items()
-        }
-        trees.append(
-            Tree(
-                left=part["left"],
-                right=part["right"],
-                feature=part["feature"],
-                threshold=below_float32(part["condition"]),
-                missing_left=part["default_left"],
-                value=part["condition"] * weight,
-                index=int(index[number]),
-                categories=left_codes,
-            )
-        )
-    return columns, trees
-
-
-def _read_tree(record: Record) -> dict[str, Any]:
+def _read_tree(record: Record, index: int, weight: float) -> Tree:
     record.only(TREE_FIELDS)
     param = record.record("tree_param").only(
         ("num_deleted", "num_feature", "num_nodes", "size_leaf_vector")
@@ -358,19 +321,32 @@ def _read_tree(record: Record) -> dict[str, Any]:
     left = record.integers("left_children")
     if len(left) != param.integer("num_nodes"):
         raise InvalidModel(f"{record.where} does not have the number of nodes that it states.")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         condition = record.numbers("split_conditions").astype(np.float32)
-    part = {
-        "left": left,
-        "right": record.integers("right_children"),
-        "feature": record.integers("split_indices"),
-        "condition": condition,
-        "default_left": record.integers("default_left").astype(bool),
-        "right_codes": _right_codes(record),
-    }
-    if any(isinstance(array, np.ndarray) and len(array) != len(left) for array in part.values()):
-        raise InvalidModel(f"{record.where} has node arrays of different lengths.")
-    return part
+        value = condition * np.float32(weight)
+    return Tree(
+        left=left,
+        right=record.integers("right_children"),
+        feature=record.integers("split_indices"),
+        threshold=below_float32(condition),
+        missing_left=record.integers("default_left").astype(bool),
+        value=value,
+        index=index,
+        categories=_right_codes(record),
+        listed_left=False,
+    )
+
+
+def _with_codes(columns: list[Column], trees: list[Tree]) -> list[Column]:
+    """Count the categories that splits name, where the model does not list them."""
+    n_codes = [column.n_codes for column in columns]
+    for tree in trees:
+        for node, codes in tree.categories.items():
+            j = int(tree.feature[node]) if node < len(tree.feature) else -1
+            if not 0 <= j < len(columns):
+                raise InvalidModel(f"The XGBoost model splits on column {j} of {len(columns)}.")
+            n_codes[j] = max(n_codes[j], max(codes, default=0) + 1)
+    return [replace(column, n_codes=n) for column, n in zip(columns, n_codes, strict=True)]
 
 
 def _right_codes(record: Record) -> dict[int, list[int]]:
