@@ -189,19 +189,27 @@ def measure(name: str, model: Any, predict: Callable[[Any], Any], X: Floats) -> 
 
 
 MEMORY = """
-import resource, sys, numpy as np, robx
+import threading, time, numpy as np, psutil, robx
 from sklearn.ensemble import HistGradientBoostingClassifier
-rng = np.random.default_rng(0)
-X = rng.random((1_000_000, 20))
+X = np.random.default_rng(0).random((1_000_000, 20))
 model = HistGradientBoostingClassifier(max_iter=50).fit(X[:5000], X[:5000, 0] + X[:5000, 1] > 1)
 ensemble = robx.import_model(model, X=X[:1000])
 robx.is_stable(ensemble, X[:100], 0.5)
-robx.stability(ensemble, X[:100], n_draws=64)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-robx.stability(ensemble, X, n_draws=64)
-robx.is_stable(ensemble, X, 0.5)
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print((after - before) / 1024)
+memory = psutil.Process().memory_info
+before = peak = memory().rss
+done = False
+def watch():
+    global peak
+    while not done:
+        peak = max(peak, memory().rss)
+        time.sleep(0.002)
+watcher = threading.Thread(target=watch)
+watcher.start()
+result = robx.stability(ensemble, X, n_draws=64)
+passed = robx.is_stable(ensemble, X, 0.5)
+done = True
+watcher.join()
+print((peak - before) / 2**20)
 """
 
 FIRST_CALL = """
