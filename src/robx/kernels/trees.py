@@ -16,7 +16,7 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["depths", "goes_left", "margins", "preorder", "right_children"]
+__all__ = ["depths", "margins", "preorder", "right_children"]
 
 
 @njit(nogil=True, cache=True)
@@ -102,25 +102,6 @@ def depths(is_split: BoolArray) -> IntArray:
     return found
 
 
-@njit(nogil=True, cache=True, inline="always")
-def goes_left(
-    x: float,
-    split: int,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-) -> bool:
-    """Tell whether a value goes left at a split."""
-    if x != x:
-        return bool(missing_left[split])
-    row = category_row[split]
-    if row < 0:
-        return bool(x <= threshold[split])
-    code = int(x)
-    return bool((category_bits[row, code >> 6] >> np.uint64(code & 63)) & np.uint64(1))
-
-
 @njit(nogil=True, cache=True)
 def margins(
     X: FloatArray,
@@ -149,14 +130,16 @@ def margins(
                 node = tree_start[tree]
                 split = node_split[node]
                 while split >= 0:
-                    left = goes_left(
-                        X[i, feature[split]],
-                        split,
-                        threshold,
-                        missing_left,
-                        category_row,
-                        category_bits,
-                    )
+                    x = X[i, feature[split]]
+                    row = category_row[split]
+                    if x != x:
+                        left = missing_left[split]
+                    elif row < 0:
+                        left = x <= threshold[split]
+                    else:
+                        code = int(x)
+                        word = category_bits[row, code >> 6]
+                        left = (word >> np.uint64(code & 63)) & np.uint64(1) != 0
                     node = node + 1 if left else node_right[node]
                     split = node_split[node]
                 out[i, tree_class[tree]] += leaf_value[-1 - split]
