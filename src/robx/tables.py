@@ -132,7 +132,8 @@ def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
     try:
         # A fresh copy only where values will be changed: the caller's table stays as it is.
         changes = any(column.is_category or column.missing_range for column in columns)
-        raw = np.array(X, dtype=np.float64, order="C", copy=True if changes else None)
+        raw = np.asarray(X, dtype=np.float64, order="C")
+        raw = raw.copy() if changes else raw
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"{what} must be a table of numbers, or a DataFrame. Got {type(X).__name__} that "
@@ -219,12 +220,17 @@ def _codes_only(column: Column) -> bool:
 def _codes_of_series(series: nw.Series[Any], column: Column, what: str) -> NDArray[np.float64]:
     if column.categories is None:
         # The model knows codes alone: a category column's own order gives them, as in training.
-        if series.dtype not in (nw.Categorical, nw.Enum):
+        if isinstance(series.dtype, nw.Enum):
+            order: list[Any] = list(series.dtype.categories)
+        elif series.dtype == nw.Categorical and series.implementation.is_pandas_like():
+            # narwhals lists categories as they appear; codes follow pandas' own order.
+            order = series.to_native().cat.categories.tolist()
+        else:
             raise InvalidInput(
-                f"Column '{column.name}' of {what} must be a category column or hold category "
-                f"codes. Got {series.dtype}."
+                f"Column '{column.name}' of {what} must hold category codes, or be a category "
+                "column of fixed order (pandas category, polars Enum): the model knows its "
+                f"categories only by number. Got {series.dtype}."
             )
-        order = series.cat.get_categories().to_list()
     else:
         if series.dtype.is_numeric() and not column.by_value:
             raise InvalidInput(

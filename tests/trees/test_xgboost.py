@@ -178,6 +178,26 @@ def test_category_codes_in_an_array_including_unseen_ones() -> None:
     np.testing.assert_allclose(ensemble.score(rows), theirs, atol=1e-6, rtol=0)
 
 
+def test_a_model_that_knows_codes_alone_takes_columns_of_fixed_order() -> None:
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.integers(0, 4, 300), rng.random(300)])
+    y = (table[:, 0] == 2) ^ (table[:, 1] > 0.5)
+    data = xgb.DMatrix(table, y, feature_types=["c", "float"], enable_categorical=True)
+    booster = xgb.train({"max_depth": 3, "objective": "binary:logistic"}, data, 5)
+    ensemble = robx.import_model(booster)
+    text = np.array(list("wxyz"))[table[:, 0].astype(int)]
+    assert text[0] != "w"  # the order of appearance is not that of the codes
+    expected = ensemble.score(table).tolist()
+    pandas = pd.DataFrame({"kind": pd.Categorical(text), "x": table[:, 1]})
+    assert ensemble.score(pandas).tolist() == expected
+    polars = pl.DataFrame({"kind": pl.Series(text, dtype=pl.Enum(list("wxyz"))), "x": table[:, 1]})
+    assert ensemble.score(polars).tolist() == expected
+    with pytest.raises(robx.InvalidInput, match="of fixed order"):
+        ensemble.score(polars.with_columns(pl.col("kind").cast(pl.Categorical)))
+    with pytest.raises(robx.InvalidInput, match="of fixed order"):
+        ensemble.score(polars.with_columns(pl.col("kind").cast(pl.String)))
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     depth=st.integers(1, 7),
