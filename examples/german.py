@@ -28,10 +28,11 @@ def main() -> None:
     print("German Credit: 1000 applicants, 10 columns")
     model = train(X.iloc[today], y.iloc[today], seed=0)
     ensemble = robx.import_model(model, X=X)
-    print(f"  imported and checked row by row against XGBoost:\n  {ensemble}\n")
+    print(f"  trained with XGBoost, imported, and checked against it:\n  {ensemble}\n")
 
     people = X.iloc[applicants]
     accepted = people[ensemble.score(people) > 0.5]
+    print("(The very first call on a machine compiles for some seconds.)\n")
     result = robx.stability(ensemble, accepted, scale=X)
     print(
         f"{len(accepted)} of {len(people)} new applicants are accepted. Their stability R, the mean"

@@ -23,6 +23,7 @@ __all__ = ["Category", "Column", "column_names", "read_matrix", "take"]
 
 Category = str | int | float | bool
 Matrix = NDArray[np.float64]
+ROWS_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class Column:
     def is_category(self) -> bool:
         """Whether the column holds categories."""
         return self.n_codes > 0
+
+    @property
+    def needs_settling(self) -> bool:
+        """Whether some of its values stand for others."""
+        return self.is_category or self.missing_range is not None
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
@@ -112,11 +118,15 @@ def read_matrix(X: object, columns: Sequence[Column], *, named: bool, what: str 
     else:
         raw = _from_frame(frame, columns, named, what)
     for j, column in enumerate(columns):
-        _settle(raw[:, j], column, what)
+        if column.needs_settling:
+            _settle(raw[:, j], column)
+    _check_values(raw, columns, what)
     return raw
 
 
 def _as_frame(X: object, what: str) -> nw.DataFrame[Any] | None:
+    if isinstance(X, np.ndarray):
+        return None
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InvalidInput(
             f"{what} is a sparse matrix; expected a dense table. Use {what}.toarray() first: "
@@ -131,7 +141,7 @@ def _as_frame(X: object, what: str) -> nw.DataFrame[Any] | None:
 def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
     try:
         # A fresh copy only where values will be changed: the caller's table stays as it is.
-        changes = any(column.is_category or column.missing_range for column in columns)
+        changes = any(column.needs_settling for column in columns)
         raw = np.asarray(X, dtype=np.float64, order="C")
         raw = raw.copy() if changes else raw
     except (TypeError, ValueError) as error:
@@ -263,7 +273,7 @@ def _look_up(values: list[Any], order: list[Any], column: Column, what: str) -> 
     return out
 
 
-def _settle(values: NDArray[np.float64], column: Column, what: str) -> None:
+def _settle(values: NDArray[np.float64], column: Column) -> None:
     """Turn what means missing into NaN and any other code into the one for "unseen", in place."""
     if column.missing_range is not None:
         low, high = column.missing_range
@@ -274,19 +284,28 @@ def _settle(values: NDArray[np.float64], column: Column, what: str) -> None:
         unseen = ~np.isnan(values) & ((codes < 0) | (codes >= column.n_codes))
         values[known] = codes[known]
         values[unseen] = np.nan if column.unseen_is_missing else column.n_codes
-    if not column.takes_missing and np.isnan(values).any():
-        raise InvalidInput(
-            f"Column '{column.name}' of {what} has a missing value in row "
-            f"{int(np.isnan(values).argmax())}; the model takes none. Fill it first."
-        )
-    with np.errstate(invalid="ignore"):
-        too_large = np.abs(values) > column.largest
-    if not column.is_category and too_large.any():
-        row = int(too_large.argmax())
-        raise InvalidInput(
-            f"Column '{column.name}' of {what} has the value {values[row]!r} in row {row}; the "
-            f"model takes values up to {column.largest:.4g} in size."
-        )
+
+
+def _check_values(raw: Matrix, columns: Sequence[Column], what: str) -> None:
+    """Refuse values that the model would refuse, a part of the rows at a time."""
+    refuses = np.array([not column.takes_missing for column in columns], dtype=bool)
+    largest = np.array([np.inf if column.is_category else column.largest for column in columns])
+    for first in range(0, len(raw), ROWS_AT_ONCE):
+        part = raw[first : first + ROWS_AT_ONCE]
+        if refuses.any() and (bad := np.isnan(part) & refuses).any():
+            row, j = map(int, np.argwhere(bad)[0])
+            raise InvalidInput(
+                f"Column '{columns[j].name}' of {what} has a missing value in row {first + row}; "
+                "the model takes none. Fill it first."
+            )
+        with np.errstate(invalid="ignore"):
+            bad = np.abs(part) > largest
+        if bad.any():
+            row, j = map(int, np.argwhere(bad)[0])
+            raise InvalidInput(
+                f"Column '{columns[j].name}' of {what} has the value {part[row, j]} in row "
+                f"{first + row}; the model takes values up to {columns[j].largest:.4g} in size."
+            )
 
 
 def _listed(names: Sequence[object], most: int = 8) -> str:

@@ -194,8 +194,8 @@ def _measure(
     """Measure some rows, in chunks over threads; a row's result is the same in any chunk."""
     threads = _threads(n_threads)
     mean, std, error = np.empty((3, len(rows)))
-    # Enough rows to keep a thread busy, few enough to share evenly.
-    size = min(probe.chunk, max(-(-len(rows) // threads), 1))
+    # Enough rows to be worth a thread, few enough to share evenly.
+    size = min(probe.chunk, max(-(-len(rows) // threads), 32))
     chunks = [slice(first, first + size) for first in range(0, len(rows), size)]
 
     def run(chunk: slice) -> None:
