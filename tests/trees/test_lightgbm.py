@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import treelite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -320,14 +319,6 @@ def test_any_model_on_any_row(
         }
     )
     assert_law_one(classifier_case(model, with_missing(table, 0.1, seed) if holes else table, y))
-
-
-def test_treelite_agrees_on_a_plain_model() -> None:
-    model = classifier().fit(X, Y)
-    second = treelite.frontend.from_lightgbm(model.booster_)
-    rows = X.astype(np.float32)
-    theirs = treelite.gtil.predict(second, rows.astype(np.float64)).ravel()
-    np.testing.assert_allclose(robx.import_model(model).score(rows), theirs, atol=1e-12, rtol=0)
 
 
 def test_rounds_trained_on_a_loaded_model_are_part_of_it() -> None:

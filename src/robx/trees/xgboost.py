@@ -204,9 +204,11 @@ def _booster(booster: Record) -> tuple[Record, NDArray[np.float64] | None]:
     """Find the trees, and each tree's weight where some were dropped out (dart)."""
     name = booster.text("name")
     if name == "gbtree":
-        model = booster.only(("model", "name")).record("model").only(MODEL_FIELDS)
-        # XGBoost 3.4 on: dropout is an option of the tree booster.
-        return model, model.numbers("weight_drop") if "weight_drop" in model else None
+        # From XGBoost 3.3 on dropout is an option of the tree booster; its weights stand beside the
+        # model in 3.3, and inside it from 3.4 on.
+        model = booster.only(("model", "name", "weight_drop")).record("model").only(MODEL_FIELDS)
+        holder = booster if "weight_drop" in booster else model
+        return model, holder.numbers("weight_drop") if "weight_drop" in holder else None
     if name == "dart":
         booster.only(("gbtree", "name", "weight_drop"))
         inner = booster.record("gbtree").only(("model", "name"))
