@@ -97,7 +97,7 @@ class TreeEnsemble:
     def __post_init__(self) -> None:
         _check(self)
         for array in self.arrays().values():
-            array.flags.writeable = False
+            _frozen(array)
 
     # --- what a caller asks for ------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class TreeEnsemble:
     @cached_property
     def node_right(self) -> Ints:
         """Right child of each node: (N,) int32, 0 at leaves."""
-        return np.asarray(kernels.right_children(self.node_split >= 0), dtype=np.int32)
+        return _frozen(np.asarray(kernels.right_children(self.node_split >= 0), dtype=np.int32))
 
     @cached_property
     def walk(self) -> Walk:
@@ -142,13 +142,13 @@ class TreeEnsemble:
     def first_split(self) -> NDArray[np.int64]:
         """Where each column's splits begin: (d + 1,) int64."""
         edges = np.searchsorted(self.split_feature, np.arange(len(self.columns) + 1))
-        return edges.astype(np.int64)
+        return _frozen(edges.astype(np.int64))
 
     @cached_property
     def first_category_split(self) -> NDArray[np.int64]:
         """Where, among each column's splits, those by category begin: (d,) int64."""
         by_category = np.array([column.is_category for column in self.columns], dtype=bool)
-        return np.where(by_category, self.first_split[:-1], self.first_split[1:])
+        return _frozen(np.where(by_category, self.first_split[:-1], self.first_split[1:]))
 
     def score(self, X: object) -> Floats:
         """Probability of the target class for each row.
@@ -261,6 +261,12 @@ class TreeEnsemble:
             f"<TreeEnsemble {self.source}: {self.n_trees} trees, {self.n_leaves} leaves, "
             f"{len(self.columns)} columns, score = P({self.target!r}), {self.digest[:12]}>"
         )
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Forbid writing: a kernel that follows a changed array may never come back."""
+    array.flags.writeable = False
+    return array
 
 
 def _softmax(margin: NDArray[Any]) -> NDArray[Any]:

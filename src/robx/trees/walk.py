@@ -32,6 +32,10 @@ class Walk:
     group_nodes: int
     base: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        for array in (self.nodes, self.roots, self.group_start, self.group_class, self.base):
+            array.flags.writeable = False
+
 
 def make_walk(
     node_split: NDArray[np.int32],
