@@ -9,17 +9,18 @@ This module decides nothing about models: `Column` says what a model wants of ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import narwhals.selectors as ncs
 import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 
-__all__ = ["Category", "Column", "column_names", "read_matrix", "take"]
+__all__ = ["Category", "Column", "as_pandas", "column_names", "read_matrix", "take"]
 
 Category = str | int | float | bool
 Matrix = NDArray[np.float64]
@@ -49,6 +50,8 @@ class Column:
         Whether a missing value has a meaning to the model.
     largest : float
         The largest absolute value that the model takes.
+    largest_integer : float
+        The same in an array of integers, which LightGBM rounds to float32.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Column:
     missing_range: tuple[float, float] | None = None
     takes_missing: bool = True
     largest: float = float("inf")
+    largest_integer: float = float("inf")
 
     @property
     def is_category(self) -> bool:
@@ -86,6 +90,16 @@ def take(X: Any, rows: NDArray[np.integer[Any]], names: Sequence[str] | None = N
         have = _respelled(frame.columns, names)
         frame = frame[:, [have.index(name) for name in names]]
     return frame[rows].to_native()
+
+
+def as_pandas(X: Any) -> Any:
+    """A frame as the pandas frame that every model library knows, text as category; else as is."""
+    frame = _as_frame(X, "X")
+    if frame is None:
+        return X
+    pandas = frame.with_columns(ncs.string().cast(nw.Categorical)).to_pandas()
+    arrow = [name for name in pandas.columns if type(pandas[name].dtype).__name__ == "ArrowDtype"]
+    return pandas.astype(dict.fromkeys(arrow, "float64"))
 
 
 def read_matrix(X: object, columns: Sequence[Column], *, named: bool, what: str = "X") -> Matrix:
@@ -132,23 +146,36 @@ def _as_frame(X: object, what: str) -> nw.DataFrame[Any] | None:
             f"{what} is a sparse matrix; expected a dense table. Use {what}.toarray() first: "
             "whether an absent entry is zero or missing is yours to say."
         )
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            frame.columns  # noqa: B018 - where doubled names come to light
+    except nw.exceptions.DuplicateError as error:
+        names = list(map(str, getattr(X, "column_names", None) or X.columns))  # type: ignore[attr-defined]
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        raise InvalidInput(f"{what} has more than one column named {_listed(doubled)}.") from error
     if isinstance(frame, nw.LazyFrame):
         raise InvalidInput(f"{what} is a lazy frame; expected rows. Call {what}.collect() first.")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
+    # A fresh copy only where values will be changed: the caller's table stays as it is.
+    changes = any(column.needs_settling for column in columns)
     try:
-        # A fresh copy only where values will be changed: the caller's table stays as it is.
-        changes = any(column.needs_settling for column in columns)
-        raw = np.asarray(X, dtype=np.float64, order="C")
-        raw = raw.copy() if changes else raw
+        given = np.ma.asarray(X, np.float64).filled(np.nan) if np.ma.isMA(X) else np.asarray(X)
+        kind = given.dtype.kind
+        raw = np.asarray(given, dtype=np.float64, order="C") if kind in "biufO" else None
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"{what} must be a table of numbers, or a DataFrame. Got {type(X).__name__} that "
             f"numpy cannot read as numbers: {error}."
         ) from error
+    if raw is None:
+        raise InvalidInput(
+            f"{what} must be a table of numbers, or a DataFrame. Got an array of {given.dtype}."
+        )
+    raw = raw.copy() if changes else raw
     if raw.ndim != 2:
         hint = " For a single row use X.reshape(1, -1)." if raw.ndim == 1 else ""
         raise InvalidInput(
@@ -158,6 +185,12 @@ def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
         raise InvalidInput(
             f"{what} must have the {len(columns)} columns that the model was trained on. "
             f"Got {raw.shape[1]}."
+        )
+    limits = [column.largest_integer for column in columns]
+    if kind in ("i", "u") and (np.abs(raw) > limits).any():
+        raise InvalidInput(
+            f"{what} is an array of integers beyond {min(limits):.0f}, which the model's library "
+            f"would round. Pass {what}.astype(float)."
         )
     return raw
 
@@ -216,6 +249,8 @@ def _read_series(series: nw.Series[Any], column: Column, what: str) -> NDArray[n
     if column.is_category and (column.by_value or not (dtype.is_numeric() and _codes_only(column))):
         return _codes_of_series(series, column, what)
     if not (dtype.is_numeric() or dtype == nw.Boolean):
+        if series.is_null().all():  # a column of nothing has no type to speak of
+            return np.full(len(series), np.nan)
         raise InvalidInput(
             f"Column '{column.name}' of {what} must hold numbers, as the model was trained on. "
             f"Got {dtype}."
@@ -249,20 +284,26 @@ def _codes_of_series(series: nw.Series[Any], column: Column, what: str) -> NDArr
                 "be told apart; convert the column to a category dtype."
             )
         order = list(column.categories)
-    return _look_up(series.to_list(), order, column, what)
+    values = series.to_list()
+    missing = np.array([v is None or (isinstance(v, float) and np.isnan(v)) for v in values], bool)
+    missing |= series.is_null().to_numpy().astype(bool)
+    return _look_up(values, missing, order, column, what)
 
 
 def _codes_of_values(values: Matrix, column: Column, what: str) -> NDArray[np.float64]:
-    return _look_up(values.tolist(), list(column.categories or ()), column, what)
+    order = list(column.categories or ())
+    return _look_up(values.tolist(), np.isnan(values), order, column, what)
 
 
-def _look_up(values: list[Any], order: list[Any], column: Column, what: str) -> NDArray[np.float64]:
+def _look_up(
+    values: list[Any], missing: NDArray[np.bool_], order: list[Any], column: Column, what: str
+) -> NDArray[np.float64]:
     code = {category: float(i) for i, category in enumerate(order)}
-    out = np.empty(len(values))
+    out = np.full(len(values), np.nan)
     for i, value in enumerate(values):
-        if value is None or value != value:  # noqa: PLR0124 - NaN, of any float type
-            out[i] = np.nan
-        elif value in code:
+        if missing[i]:
+            continue
+        if isinstance(value, Hashable) and value in code:
             out[i] = code[value]
         else:
             raise InvalidInput(

@@ -46,7 +46,7 @@ MODELS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("n_draws", [2, 63, 64, 65, 200, 256, 300, 512, 1000, 1024])
+@pytest.mark.parametrize("n_draws", [2, 63, 64, 65, 200, 256, 300, 512, 513, 1000, 1025])
 @pytest.mark.parametrize("kind", ["sobol", "gaussian"])
 def test_equals_the_definition_draw_for_draw(name: str, n_draws: int, kind: Any) -> None:
     model = robx.import_model(MODELS[name])

@@ -15,7 +15,7 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["expected_squares", "expected_sums"]
+__all__ = ["expected_sums", "variances"]
 
 
 @njit(nogil=True, cache=True)
@@ -146,7 +146,7 @@ def expected_sums(
 
 
 @njit(nogil=True, cache=True)
-def expected_squares(
+def variances(
     X: FloatArray,
     spread: FloatArray,
     feature: IntArray,
@@ -158,14 +158,14 @@ def expected_squares(
     node_split: IntArray,
     node_right: IntArray,
     leaf_value: FloatArray,
-    base: float,
     stack_size: int,
     out: FloatArray,
 ) -> None:
-    """Write to ``out[row]`` the expected square of ``base`` plus the sum of leaf values.
+    """Write to ``out[row]`` the variance of the sum of leaf values under noise.
 
     Every pair of trees is walked together: below each leaf of the one, the other is walked inside
-    that leaf's box.
+    that leaf's box. Values are taken as differences from their tree's mean, so that a tree which
+    noise does not touch adds exactly nothing.
     """
     n_trees = tree_start.shape[0] - 1
     left_probability = np.empty(feature.shape[0])
@@ -174,12 +174,24 @@ def expected_squares(
     bounds = np.empty((stack_size, 3))
     node_2, of_2 = np.empty(stack_size, np.int64), np.empty(stack_size, np.int64)
     bounds_2 = np.empty((stack_size, 3))
+    mean = np.empty(n_trees)
     for i in range(X.shape[0]):
         _left_probabilities(
             X[i], spread, feature, threshold, missing_left, category_row, category_bits,
             left_probability,
         )  # fmt: skip
-        total = base * base
+        for tree in range(n_trees):
+            mean[tree] = 0.0
+            depth = _start(tree_start[tree], 1.0, node, of, bounds)
+            while True:
+                depth, leaf, chance = _next_leaf(
+                    depth, node, of, bounds, low, high, left_probability, feature, node_split,
+                    node_right,
+                )  # fmt: skip
+                if leaf < 0:
+                    break
+                mean[tree] += chance * leaf_value[leaf]
+        total = 0.0
         for tree in range(n_trees):
             depth = _start(tree_start[tree], 1.0, node, of, bounds)
             while True:
@@ -189,8 +201,8 @@ def expected_squares(
                 )  # fmt: skip
                 if leaf < 0:
                     break
-                value = leaf_value[leaf]
-                total += chance * value * (value + 2 * base)
+                away = leaf_value[leaf] - mean[tree]
+                total += chance * away * away
                 for other in range(tree + 1, n_trees):
                     depth_2 = _start(tree_start[other], chance, node_2, of_2, bounds_2)
                     while True:
@@ -200,5 +212,5 @@ def expected_squares(
                         )  # fmt: skip
                         if leaf_2 < 0:
                             break
-                        total += 2 * chance_2 * value * leaf_value[leaf_2]
+                        total += 2 * chance_2 * away * (leaf_value[leaf_2] - mean[other])
         out[i] = total

@@ -11,8 +11,8 @@ prefix as a set of draws, one bit a draw. For a row:
 4. `_add_moments` applies the link and adds up the first two moments.
 
 Draws come in blocks of 64, 256 or 512: the number of 64-bit words in a set is a compile-time
-constant, the length of the tuple `width`, so that a set is one vector register. Memory is a few
-hundred kilobytes a thread whatever the number of rows and draws.
+constant, the length of the tuple `width`, so that a set is one vector register. Memory grows with
+the largest tree, not with the number of rows or draws.
 
 Steps 2 and 3 rest on the vector instructions in `robx.kernels.sets`.
 """
@@ -38,6 +38,8 @@ IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
 @njit(nogil=True, cache=True)
 def _cell(z: float, low: float, high: float, cells: int) -> int:
     """Number of the cell that a value falls into, between the smallest and the largest draw."""
+    if not low < high:  # a single draw
+        return 0
     cell: int = int(min(max((z - low) * (cells / (high - low)), 0.0), cells - 1.0))
     return cell
 
@@ -46,7 +48,7 @@ def _cell(z: float, low: float, high: float, cells: int) -> int:
 def prefix_tables(
     noise: FloatArray, order: IntArray, prefix: WordArray, ranked: FloatArray, start: IntArray
 ) -> int:
-    """Fill the lookup tables for one block of at least two different draws.
+    """Fill the lookup tables for one block of draws.
 
     Parameters
     ----------

@@ -82,8 +82,8 @@ def exact_stability(probe: Probe) -> tuple[Floats, Floats]:
             f"{MOST_PAIRS:.1e}. Ask for fewer rows at a time, or use the default draws."
         )
     factor = e.slope / e.divisor
-    squares = np.empty(opened.n_rows)
-    boxes.expected_squares(
+    variance = np.empty(opened.n_rows)
+    boxes.variances(
         opened.matrix,
         opened.spread,
         e.split_feature,
@@ -95,12 +95,11 @@ def exact_stability(probe: Probe) -> tuple[Floats, Floats]:
         e.node_split,
         e.node_right,
         e.leaf_value,
-        float(e.base[0]),
         e.stack_size,
-        squares,
+        variance,
     )
     mean = _expected_sums(opened)[:, 0] * factor
-    return mean, np.sqrt(np.maximum(squares * factor**2 - mean**2, 0.0))
+    return mean, np.sqrt(np.maximum(variance, 0.0)) * abs(factor)
 
 
 def _ensemble_probe(probe: Probe) -> EnsembleProbe:

@@ -21,6 +21,8 @@ def per_column(value: Any, names: Sequence[str], parameter: str) -> Floats:
     >>> per_column({"b": 2, "a": 1}, ["a", "b"], "sigma")
     array([1., 2.])
     """
+    if hasattr(value, "to_dict") and not hasattr(value, "columns"):  # a pandas Series: by name
+        value = {str(name): number for name, number in value.to_dict().items()}
     if isinstance(value, Mapping):
         unknown = [name for name in value if name not in names]
         lacking = [name for name in names if name not in value]
@@ -63,7 +65,7 @@ def spread_of(
     if scale is None:
         return sigmas
     if isinstance(scale, Mapping) or (np.ndim(scale) < 2 and not hasattr(scale, "columns")):
-        return sigmas * per_column(scale, names, "scale")
+        return _product(sigmas, per_column(scale, names, "scale"), names)
     matrix = read(scale)
     finite = np.where(np.isfinite(matrix), matrix, np.nan)
     known = ~np.isnan(finite).all(axis=0) if len(finite) else np.zeros(len(names), dtype=bool)
@@ -74,4 +76,17 @@ def spread_of(
         )
     spread = np.zeros(len(names))
     spread[known] = np.nanmax(finite[:, known], axis=0) - np.nanmin(finite[:, known], axis=0)
-    return sigmas * spread
+    return _product(sigmas, spread, names)
+
+
+def _product(sigmas: Floats, scale: Floats, names: Sequence[str]) -> Floats:
+    with np.errstate(over="ignore", divide="ignore"):
+        spread = sigmas * scale
+        # Noise too small to divide by moves nothing.
+        spread = np.where(np.isinf(1 / spread), 0.0, spread)
+    if np.isinf(spread).any():
+        raise InvalidInput(
+            f"sigma times scale must be finite. It is not for column "
+            f"'{names[int(np.isinf(spread).argmax())]}'."
+        )
+    return spread

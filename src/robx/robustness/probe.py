@@ -2,7 +2,9 @@
 
 Two kinds: `EnsembleProbe` hands whole neighbourhoods to the compiled kernel; `CopiesProbe` makes
 the noisy copies and puts them through the model itself, a few rows at a time. Both use the same
-draws for the same columns, so a model gives the same stability through either.
+draws for the same columns, so a model gives the same stability through either, with two exceptions:
+only the model itself knows that a copy hits a value that it takes to mean "missing", and boolean
+columns of a frame are kept as they are for a black box.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ LINKS = {
     "one_minus_sigmoid": neighbourhood.ONE_MINUS_SIGMOID,
     "softmax": neighbourhood.SOFTMAX,
 }
+#: Values outside of this are not taken to be scaled to [0, 1]. XGBoost splits missing values off at
+#: twice the largest value, which is 2 for scaled columns.
+LOW, HIGH = -0.01, 2.01
 #: A `CopiesProbe` makes at most about this many numbers at a time.
 MOST_NUMBERS = 2**21
 
@@ -51,6 +56,10 @@ class Probe(Protocol):
     def chunk(self) -> int:
         """How many rows to ask for at a time."""
 
+    @property
+    def takes_threads(self) -> bool:
+        """Whether it is safe to ask from several threads at once."""
+
     def moments(self, rows: NDArray[np.intp], draws: Draws) -> tuple[Floats, Floats]:
         """Sum the score's differences from a centre, and their squares, over runs of draws.
 
@@ -69,7 +78,8 @@ def open_probe(
     scale: object | None,
 ) -> Probe:
     """Read the points and the noise, and check everything before any work starts."""
-    imported = import_model(model)
+    # Rows are at hand, so a model that is not imported yet is checked on them.
+    imported = import_model(model, X=X)
     if isinstance(imported, TreeEnsemble):
         return EnsembleProbe(imported, imported.read(X), _ensemble_spread(imported, sigma, scale))
     return _copies_probe(imported, X, sigma, scale)
@@ -86,8 +96,7 @@ def _ensemble_spread(ensemble: TreeEnsemble, sigma: Any, scale: Any) -> Floats:
 def _refuse_unscaled(ensemble: TreeEnsemble, sigmas: Floats) -> None:
     """Refuse noise in units of 1 for columns that are plainly not scaled to [0, 1]."""
     threshold, feature = ensemble.split_threshold, ensemble.split_feature
-    # XGBoost splits missing values off at twice the largest value, which is 2 for scaled columns.
-    outside = (threshold < -0.01) | (threshold > 2.01)
+    outside = (threshold < LOW) | (threshold > HIGH)
     outside &= np.isfinite(threshold) & (sigmas[feature] > 0)
     if outside.any():
         first = int(outside.argmax())
@@ -106,6 +115,7 @@ class EnsembleProbe:
     matrix: Floats
     spread: Floats
     chunk: int = 1024
+    takes_threads: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -162,6 +172,7 @@ class CopiesProbe:
     values: Floats
     spread: Floats
     chunk: int = 64
+    takes_threads: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -210,46 +221,36 @@ class CopiesProbe:
 
 def _copies_probe(model: BlackBox, X: Any, sigma: Any, scale: Any) -> CopiesProbe:
     table = model.ordered(X)
-    names = column_names(table)
-    if names is None:
-        values = _numbers(table)
-        labels = model.names or tuple(str(j) for j in range(values.shape[1]))
-        moves = np.ones(values.shape[1], dtype=bool)
-    else:
-        frame = nw.from_native(table, eager_only=True)
-        moves = np.array([frame[name].dtype.is_numeric() for name in names], dtype=bool)
-        values = np.zeros((len(frame), len(names)))
-        for j in np.flatnonzero(moves):
-            values[:, j] = frame[names[j]].cast(nw.Float64).to_numpy()
-        labels = names
+    values, moves = _numbers(table)
+    labels = column_names(table) or model.names or tuple(map(str, range(values.shape[1])))
     sigmas = np.where(moves, per_column(sigma, labels, "sigma"), 0.0)
     if scale is None:
         with np.errstate(invalid="ignore"):
-            outside = (np.abs(values - 0.5) > 0.5).any(axis=0) & (sigmas > 0)
+            outside = ((values < LOW) | (values > HIGH)).any(axis=0) & (sigmas > 0)
         if outside.any():
             raise InvalidInput(
                 f"Column '{labels[int(outside.argmax())]}' is not scaled to [0, 1], so noise needs "
                 "a unit for each column. Pass scale=X_train (the range of each column is taken), "
                 "or an array of units."
             )
-    spread = spread_of(sigmas, scale, labels, lambda t: _frame_or_array(model.ordered(t), moves))
+    spread = spread_of(sigmas, scale, labels, lambda rows: _numbers(model.ordered(rows))[0])
     return CopiesProbe(model, table, values, spread)
 
 
-def _numbers(table: Any) -> Floats:
+def _numbers(table: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    """Values of the columns that noise can move, and which these are; zero for the others."""
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        columns = [frame[:, j] for j in range(len(frame.columns))]
+        moves = np.array([column.dtype.is_numeric() for column in columns], dtype=bool)
+        values = np.zeros((len(frame), len(columns)))
+        for j in np.flatnonzero(moves):
+            values[:, j] = columns[j].cast(nw.Float64).to_numpy()
+        return values, moves
     try:
-        return np.asarray(table, dtype=np.float64)
+        values = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             "X must be a table of numbers, or a DataFrame that the model understands."
         ) from error
-
-
-def _frame_or_array(table: Any, moves: NDArray[np.bool_]) -> Floats:
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return _numbers(table)
-    values = np.zeros((len(frame), len(moves)))
-    for j in np.flatnonzero(moves):
-        values[:, j] = frame[:, int(j)].cast(nw.Float64).to_numpy()
-    return values
+    return values, np.ones(values.shape[1], dtype=bool)

@@ -21,7 +21,8 @@ class BlackBox:
 
     Takes the same two calls as a `TreeEnsemble`, `score` and `robx.stability`, for a Pipeline, a
     calibrated classifier, a neural net or a plain function; slower, because every noisy copy of a
-    row goes through the model itself.
+    row goes through the model itself. Noise moves the numeric columns of a frame as floats; text,
+    category and boolean columns stay as they are.
 
     Parameters
     ----------
@@ -76,8 +77,8 @@ class BlackBox:
         if n_rows == 0:
             return np.zeros(0)
         answer = np.asarray(self._ask(table), dtype=np.float64)
-        if answer.ndim == 2:
-            answer = answer[:, self._column(answer.shape[1])]
+        if answer.ndim == 2:  # one column is that of the target
+            answer = answer[:, self._column(answer.shape[1]) if answer.shape[1] > 1 else 0]
         if answer.shape != (n_rows,):
             raise InvalidInput(
                 f"The model must give one probability a row, {n_rows} in all. "

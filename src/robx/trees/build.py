@@ -101,6 +101,9 @@ def assemble(
     is_split = nodes["left"] >= 0
     category_bits, category = _category_table(trees, columns, start, order)
     splits, split_of_node = _share_splits(nodes, category, is_split)
+    with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused
+        leaf_value = nodes["value"][~is_split].astype(dtype)
+        start_value = np.asarray(base, dtype=np.float64).astype(dtype)
     node_split = np.empty(len(order), dtype=np.int32)
     node_split[is_split] = split_of_node
     node_split[~is_split] = -1 - np.arange((~is_split).sum())
@@ -114,12 +117,12 @@ def assemble(
         target_index=target_index,
         divisor=float(divisor),
         slope=float(slope),
-        base=np.asarray(base, dtype=dtype),
+        base=start_value,
         category_bits=category_bits,
         tree_start=np.searchsorted(tree_of_node, np.arange(len(trees) + 1)).astype(np.int64),
         tree_class=np.array([tree.index for tree in trees], dtype=np.int32),
         node_split=node_split,
-        leaf_value=nodes["value"][~is_split].astype(dtype),
+        leaf_value=leaf_value,
         **splits,
     )
 
@@ -137,15 +140,16 @@ def _check_tree(tree: Tree, number: int, columns: Sequence[Column]) -> None:
     if len(children) and (children.min() < 0 or children.max() >= size):
         raise InvalidModel(f"Tree {number} has a child that is not one of its {size} nodes.")
     feature = np.asarray(tree.feature)[~leaf]
-    if len(feature) and (feature.min() < 0 or feature.max() >= len(columns)):
+    outside = feature[(feature < 0) | (feature >= len(columns))]
+    if len(outside):
         raise InvalidModel(
-            f"Tree {number} splits on column {int(feature.max())}; the model has {len(columns)}."
+            f"Tree {number} splits on column {outside[0]}; the model has {len(columns)}."
         )
     if not np.isfinite(tree.value[leaf]).all():
         raise InvalidModel(f"Tree {number} has a leaf whose value is not a finite number.")
     by_category = np.array([column.is_category for column in columns], dtype=bool)[feature]
     nodes = np.flatnonzero(~leaf)
-    if not np.array_equal(by_category, [node in tree.categories for node in nodes.tolist()]):
+    if set(nodes[by_category].tolist()) != set(tree.categories):
         raise InvalidModel(
             f"Tree {number} splits a number by categories, or a category by a threshold."
         )
@@ -184,8 +188,9 @@ def _category_table(
         for node, codes in tree.categories.items():
             limit = columns[int(tree.feature[node])].n_codes
             key = np.unique(np.asarray(codes, dtype=np.int64))
-            if len(key) and (key[0] < 0 or key[-1] > limit):
-                raise InvalidModel(f"A split names category {key[-1]}; its column has {limit}.")
+            outside = key[(key < 0) | (key > limit)]
+            if len(outside):
+                raise InvalidModel(f"A split names category {outside[0]}; its column has {limit}.")
             goes_left = np.zeros(64 * words, dtype=bool)
             goes_left[: limit + 1] = not tree.listed_left
             goes_left[key] = tree.listed_left

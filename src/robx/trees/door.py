@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from robx.errors import ImportMismatch, InvalidInput, UnsupportedModel
+from robx.errors import (
+    ImportMismatch,
+    InvalidInput,
+    InvalidModel,
+    RobxError,
+    UnsupportedModel,
+)
 from robx.tables import Category, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.ensemble import TreeEnsemble
@@ -33,6 +39,8 @@ FILE_PARSERS = {
     ".robx": "robx.trees.store",
 }
 SAMPLE = 512
+#: Files of more bytes are refused before they are read.
+MAX_BYTES = 2**31
 TOLERANCE = 1e-6
 
 
@@ -80,13 +88,23 @@ def import_model(
     True
     """
     if isinstance(model, TreeEnsemble | BlackBox):
+        if target is not None and target != model.target:
+            raise InvalidInput(
+                f"The model is imported already and scores the probability of {model.target!r}; it "
+                f"cannot be asked for {target!r}. Import the original with that target."
+            )
         return model
     if isinstance(model, str | os.PathLike):
         return _import_file(Path(model), target, X)
     module = _parser_of(model)
     if module is None:
         return BlackBox(model, target)
-    parsed = import_module(module).from_model(model, target)
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - takes long to load
+
+    try:
+        parsed = import_module(module).from_model(model, target)
+    except NotFittedError as error:
+        raise InvalidModel(f"The {type(model).__name__} is not fitted: call fit first.") from error
     if parsed is None:  # a wrapper of the library around something that is no tree ensemble
         return BlackBox(model, target)
     ensemble: TreeEnsemble = parsed
@@ -97,15 +115,22 @@ def import_model(
 
 
 def _parser_of(model: object) -> str | None:
-    for base in type(model).__mro__:
-        if (package := base.__module__.split(".")[0]) in PARSERS:
-            return PARSERS[package]
-    return None
+    """Find the parser of the library whose code scores the model: a subclass may have its own."""
+    bases = type(model).__mro__
+    scoring = next((b for b in bases if "predict_proba" in vars(b)), None)
+    packages = [base.__module__.split(".")[0] for base in ([scoring] if scoring else bases)]
+    return next((PARSERS[package] for package in packages if package in PARSERS), None)
 
 
 def _import_file(path: Path, target: Category | None, X: object | None) -> TreeEnsemble:
-    if not path.is_file():
-        raise InvalidInput(f"There is no model file at '{path}'.")
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError:  # a name too long, or not allowed
+        size = None
+    if size is None:
+        raise InvalidInput(f"There is no model file at '{str(path)[:200]}'.")
+    if size > MAX_BYTES:
+        raise UnsupportedModel(f"'{path.name}' has {size:,} bytes; at most {MAX_BYTES:,} are read.")
     if path.suffix in {".pkl", ".pickle", ".joblib"}:
         raise UnsupportedModel(
             f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not. If you "
@@ -140,7 +165,16 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
     if n_rows == 0:
         return
     ours = ensemble.score_matrix(matrix[rows])
-    theirs = probability(take(X, rows, ensemble.names if ensemble.named else None))
+    sample = take(X, rows, ensemble.names if ensemble.named else None)
+    try:
+        theirs = probability(sample)
+    except (TypeError, ValueError, KeyError, AssertionError) as error:
+        if isinstance(error, RobxError):
+            raise
+        raise InvalidInput(
+            f"The rows to check the import on are in a form that the model's own library refuses: "
+            f"{str(error)[:300]} Pass X as the model was trained on it, or import without X."
+        ) from error
     if theirs is None:  # a file whose library is not installed: there is nobody to ask
         return
     differs = ~(np.abs(ours - np.asarray(theirs, dtype=np.float64)) <= TOLERANCE)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidModel
+from robx.errors import InvalidInput, InvalidModel
 from robx.kernels import trees as kernels
 from robx.tables import Category, Column, read_matrix
 from robx.trees.walk import Walk, make_walk
@@ -181,6 +181,11 @@ class TreeEnsemble:
 
     def score_matrix(self, matrix: Floats) -> Floats:
         """Score rows that `read` has already turned into numbers."""
+        if matrix.ndim != 2 or matrix.shape[1] != len(self.columns):
+            raise InvalidInput(
+                f"The matrix must have {len(self.columns)} columns, as `read` gives it. Got shape "
+                f"{matrix.shape}."
+            )
         sums = np.empty((len(matrix), len(self.base)), dtype=self.leaf_value.dtype)
         sums[:] = self.base
         kernels.margins(
@@ -224,7 +229,9 @@ class TreeEnsemble:
     def digest(self) -> str:
         """Content digest: equal for ensembles that read and score tables alike."""
         sha = hashlib.sha256()
-        sha.update(json.dumps(self.header(), sort_keys=True).encode())
+        # Where it came from does not count: a model and its file are equal.
+        header = {name: value for name, value in self.header().items() if name != "source"}
+        sha.update(json.dumps(header, sort_keys=True).encode())
         for name, array in self.arrays().items():
             sha.update(f"{name}{array.dtype.str}{array.shape}".encode())
             sha.update(np.ascontiguousarray(array).tobytes())
@@ -311,6 +318,12 @@ def _complaints(e: TreeEnsemble) -> Iterator[str]:
         yield f"target index {e.target_index} of {n_classes}"
     if not (np.isfinite(e.leaf_value).all() and np.isfinite(e.base).all()):
         yield "a leaf value is not finite"
+    if n_trees < 1:
+        yield "there are no trees"
+    if e.named and len(set(e.names)) < len(e.columns):
+        yield "two columns have the same name"
+    if any(not c.is_category and (c.by_value or c.categories) for c in e.columns):
+        yield "a column of numbers has categories"
     yield from _split_complaints(e)
     yield from _shape_complaints(e)
 

@@ -17,17 +17,14 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-import narwhals.selectors as ncs
 import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidModel, UnsupportedModel
-from robx.tables import Category, Column
+from robx.tables import Category, Column, as_pandas
 from robx.trees import child
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
@@ -96,24 +93,14 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     """Ask LightGBM itself."""
     if hasattr(model, "predict_proba"):
-        with warnings.catch_warnings():  # about an array where the model was trained on a frame
-            warnings.simplefilter("ignore", UserWarning)
-            return wrapper_probability(model, target, _as_trained(X))
-    return of_class(np.asarray(model.predict(_as_trained(X))), target)
+        return wrapper_probability(model, target, as_pandas(X))
+    return of_class(np.asarray(model.predict(as_pandas(X))), target)
 
 
 def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask LightGBM itself, in a process of its own."""
-    scores = child.score(SCORE_FILE, "lightgbm", path, _as_trained(X))
+    scores = child.score(SCORE_FILE, "lightgbm", path, as_pandas(X))
     return None if scores is None else of_class(scores, target)
-
-
-def _as_trained(X: Any) -> Any:
-    """Any frame as the only kind in which LightGBM knows categories: pandas, text as category."""
-    frame = nw.from_native(X, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return X
-    return frame.with_columns(ncs.string().cast(nw.Categorical)).to_pandas()
 
 
 def _parse(
@@ -290,6 +277,7 @@ def _columns(
             n_codes=max(n_codes[j], len(categories.get(j, ()))) if j in n_codes else 0,
             categories=categories.get(j),
             missing_range=(-ZERO, ZERO) if j in by_zero else None,
+            largest_integer=2.0**24,
         )
         for j, name in enumerate(names)
     ]

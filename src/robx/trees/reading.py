@@ -19,9 +19,6 @@ from robx.errors import InvalidModel, UnsupportedModel
 
 __all__ = ["Record", "parse_json", "parse_number"]
 
-#: Text files of more than this many bytes are refused before they are parsed.
-MAX_BYTES = 2**31
-
 
 def parse_json(data: bytes, where: str) -> Record:
     """Parse JSON whose outermost value must be an object."""

@@ -42,10 +42,11 @@ def below_float32(threshold: NDArray[np.float32]) -> NDArray[np.float64]:
 def float32_interval(value: float) -> tuple[float, float]:
     """Give the closed range of float64 numbers that round to the same float32 as `value`."""
     with np.errstate(over="ignore"):
-        narrow = np.float32(value)
-    high = float(_last_that_rounds_to(np.array([narrow]))[0])
-    low = float(_last_that_rounds_to(np.nextafter(np.array([narrow]), np.float32(-np.inf)))[0])
-    return float(np.nextafter(low, np.inf)), high
+        narrow = np.array([value]).astype(np.float32)
+    high = float(_last_that_rounds_to(narrow)[0])
+    if np.isneginf(narrow[0]):
+        return -np.inf, high
+    return float(np.nextafter(below_float32(narrow)[0], np.inf)), high
 
 
 def _last_that_rounds_to(low: NDArray[np.float32]) -> NDArray[np.float64]:

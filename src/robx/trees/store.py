@@ -8,7 +8,9 @@ old number for one release.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,19 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     "missing_range": (list, type(None)),
     "takes_missing": (bool,),
     "largest": (float,),
+    "largest_integer": (float,),
+}
+ARRAY_TYPES: dict[str, tuple[str, ...]] = {
+    "base": ("<f4", "<f8"),
+    "split_feature": ("<i4",),
+    "split_threshold": ("<f8",),
+    "split_missing_left": ("|b1",),
+    "split_category": ("<i4",),
+    "category_bits": ("<u8",),
+    "tree_start": ("<i8",),
+    "tree_class": ("<i4",),
+    "node_split": ("<i4",),
+    "leaf_value": ("<f4", "<f8"),
 }
 
 
@@ -55,10 +70,10 @@ def save(ensemble: TreeEnsemble, path: Path) -> None:
     }
     header = {
         "ensemble": ensemble.header(),
-        "digest": ensemble.digest,
         "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
     }
     body = b"".join(array.tobytes() for array in arrays.values())
+    header["digest"] = _digest(header["ensemble"], header["arrays"], body)
     path.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
 
 
@@ -74,11 +89,8 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     root = parse_json(text, where).only(("ensemble", "digest", "arrays"))
     header = _typed(root.record("ensemble"), HEADER_TYPES)
     columns = tuple(_column(c) for c in root.record("ensemble").records("columns"))
-    try:
-        ensemble = TreeEnsemble(**{**header, "columns": columns, **_read_arrays(root, body)})
-    except TypeError as error:  # an array too few or too many
-        raise InvalidModel(f"{where} is damaged: {error}.") from error
-    if ensemble.digest != root.text("digest"):
+    ensemble = TreeEnsemble(**{**header, "columns": columns, **_read_arrays(root, body)})
+    if _digest(root.any("ensemble"), root.any("arrays"), body) != root.text("digest"):
         raise InvalidModel(f"{where} is damaged: its contents do not match its digest.")
     if target is not None and target != ensemble.target:
         raise InvalidInput(
@@ -88,29 +100,38 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     return ensemble
 
 
+def _digest(header: object, arrays: object, body: bytes) -> str:
+    """Digest of everything in a file, to tell damage from a change of mind."""
+    return hashlib.sha256(json.dumps([header, arrays]).encode() + body).hexdigest()
+
+
 def file_probability(path: Path, target: Category, X: Any) -> None:
     """Nobody can be asked: the file holds robx's own arrays, guarded by their digest."""
 
 
 def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
-    arrays, at = {}, 0
+    arrays: dict[str, NDArray[Any]] = {}
+    at = 0
     for entry in root.sequence("arrays"):
-        try:
-            name, code, shape = entry
-            dtype = np.dtype(str(code))
-            sizes = [int(size) for size in shape]
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidModel(f"{root.where} lists an array that is none.") from error
-        if dtype.kind not in "fiub" or min(sizes, default=-1) < 0:
-            raise InvalidModel(f"{root.where} lists an array of the type {code!r}.")
-        n_bytes = int(np.prod(sizes, dtype=object)) * dtype.itemsize
-        if at + n_bytes > len(body):
+        parts = entry if isinstance(entry, list) and len(entry) == 3 else [None] * 3
+        name, code, shape = str(parts[0]), parts[1], parts[2]
+        if name in arrays or code not in ARRAY_TYPES.get(name, ()):
+            raise InvalidModel(f"{root.where} lists an array that is none of an ensemble's.")
+        n_dimensions = 2 if name == "category_bits" else 1
+        if not isinstance(shape, list) or len(shape) != n_dimensions:
+            raise InvalidModel(f"{root.where} gives '{name}' a shape that it cannot have.")
+        if any(type(n) is not int or n < 0 for n in shape):
+            raise InvalidModel(f"{root.where} gives '{name}' a shape that it cannot have.")
+        dtype, count = np.dtype(code), math.prod(shape)
+        if at + count * dtype.itemsize > len(body) or max(shape) > len(body):
             raise InvalidModel(f"{root.where} is cut off: it lacks a part of '{name}'.")
-        flat = np.frombuffer(body, dtype, offset=at, count=n_bytes // dtype.itemsize)
-        arrays[str(name)] = flat.reshape(sizes).astype(dtype.newbyteorder("="))
-        at += n_bytes
+        flat = np.frombuffer(body, dtype, offset=at, count=count)
+        arrays[name] = flat.reshape(shape).astype(dtype.newbyteorder("="))
+        at += count * dtype.itemsize
     if at != len(body):
         raise InvalidModel(f"{root.where} goes on after its last array.")
+    if set(arrays) != set(ARRAY_TYPES):
+        raise InvalidModel(f"{root.where} lacks some of an ensemble's arrays.")
     return arrays
 
 

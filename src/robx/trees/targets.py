@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple
         if len(classes) != 2:
             raise InvalidInput(
                 f"The model has {len(classes)} classes: say which one counts as accepted with "
-                f"target=, one of {', '.join(map(repr, classes))}."
+                f"target= of robx.import_model, one of {', '.join(map(repr, classes))}."
             )
         return classes[1], 1
     for place, label in enumerate(classes):
@@ -44,7 +45,9 @@ def class_labels(model: Any) -> list[Category]:
 def wrapper_probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     """Ask a classifier in scikit-learn's form for the probability of a class."""
     _, place = choose_target(target, class_labels(model))
-    return np.asarray(model.predict_proba(X))[:, place]
+    with warnings.catch_warnings():  # about an array where the model was trained on a frame
+        warnings.simplefilter("ignore", UserWarning)
+        return np.asarray(model.predict_proba(X))[:, place]
 
 
 def of_class(answer: NDArray[Any], target: Category) -> NDArray[Any]:

@@ -54,7 +54,9 @@ def make_walk(
     # What a parent holds of its child: a split node's number, or a leaf's value as bits.
     held = np.empty(len(node_split), dtype=np.uint32)
     held[at] = np.arange(len(at))
-    held[~is_split] = leaf_value[-1 - node_split[~is_split]].astype(np.float32).view(np.uint32)
+    with np.errstate(over="ignore"):
+        values = leaf_value[-1 - node_split[~is_split]].astype(np.float32)
+    held[~is_split] = values.view(np.uint32)
     left, right = at + 1, node_right[at]
     leaves = ~is_split[left] + 2 * ~is_split[right]
     nodes = np.stack([node_split[at], held[left], held[right], leaves], axis=1)

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from robx.errors import InvalidModel, UnsupportedModel
-from robx.tables import Category, Column
+from robx.tables import Category, Column, as_pandas
 from robx.trees import child
 from robx.trees.build import MAX_CODES, Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
@@ -75,10 +76,12 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     wrapped = hasattr(model, "get_booster")
     if wrapped and not hasattr(model, "predict_proba"):
         raise UnsupportedModel(
-            f"{type(model).__name__} is not a classifier: robx needs the probability of a class."
+            f"{type(model).__name__} is not a classifier: robx needs the probability of a class. "
+            "Wrap a function that returns one in robx.BlackBox."
         )
     booster = model.get_booster() if wrapped else model
-    missing = float(getattr(model, "missing", math.nan)) if wrapped else math.nan
+    marker = model.missing if wrapped else None
+    missing = math.nan if marker is None else float(marker)
     classes = class_labels(model) if wrapped else None
     data = bytes(booster.save_raw("json"))
     return _parse(
@@ -102,19 +105,22 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     """Ask XGBoost itself."""
     if hasattr(model, "predict_proba"):
-        return wrapper_probability(model, target, X)
+        return wrapper_probability(model, target, as_pandas(X))
     from xgboost import DMatrix  # noqa: PLC0415 - only its own models come here
 
     enable = {"enable_categorical": True}
     data = DMatrix(
         X, feature_names=None if hasattr(X, "columns") else model.feature_names, **enable
     )
+    margin = np.asarray(model.predict(data, output_margin=True))
+    if margin.ndim == 2:  # multi:softmax would predict the class itself
+        return softmax(margin, axis=1)[:, int(target)]
     return of_class(np.asarray(model.predict(data)), target)
 
 
 def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask XGBoost itself, in a process of its own."""
-    scores = child.score(SCORE_FILE, "xgboost", path, X)
+    scores = child.score(SCORE_FILE, "xgboost", path, as_pandas(X))
     return None if scores is None else of_class(scores, target)
 
 
@@ -266,13 +272,19 @@ def _decode(encoding: Record) -> tuple[Category, ...] | None:
     ordered = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(values)
     if not ordered or (np.diff(offsets) < 0).any():
         raise InvalidModel("The XGBoost model's category names are out of order.")
+    if any(isinstance(value, int) and not 0 <= value < 128 for value in values):
+        raise UnsupportedModel(
+            "XGBoost cuts off names of categories that have letters beyond ASCII when it stores "
+            "them, so they cannot be told apart. Name them in ASCII, train on codes, or wrap the "
+            "live model in robx.BlackBox."
+        )
     try:
-        text = bytes(value & 0xFF for value in values)
+        text = bytes(values)
         return tuple(
             text[a:b].decode()
             for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
         )
-    except (TypeError, UnicodeDecodeError) as error:
+    except (TypeError, ValueError) as error:
         raise InvalidModel("The XGBoost model's category names are not text.") from error
 
 
