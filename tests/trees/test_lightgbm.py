@@ -562,3 +562,14 @@ def test_three_thousand_trees() -> None:
     imported = robx.import_model(model, X=X)
     assert isinstance(imported, TreeEnsemble)
     assert imported.n_trees == 3000
+
+
+def test_integers_that_lightgbm_would_round_are_refused() -> None:
+    table = np.random.default_rng(0).integers(0, 60, (300, 1)) + 2**25
+    model = classifier().fit(table.astype(float), np.arange(300) % 2)
+    ensemble = robx.import_model(model)
+    with pytest.raises(robx.InvalidInput, match="integers beyond 16777216.*astype"):
+        ensemble.score(table)
+    np.testing.assert_allclose(
+        ensemble.score(table.astype(float)), model.predict_proba(table.astype(float))[:, 1]
+    )

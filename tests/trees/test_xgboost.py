@@ -317,3 +317,28 @@ def test_five_thousand_trees() -> None:
     imported = robx.import_model(model, X=X)
     assert isinstance(imported, TreeEnsemble)
     assert imported.n_trees == 5000
+
+
+def test_a_booster_that_predicts_classes_is_checked_by_its_margins() -> None:
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    parameters = {"objective": "multi:softmax", "num_class": 3, "max_depth": 3}
+    booster = xgb.train(parameters, xgb.DMatrix(X, y), 5)
+    assert isinstance(robx.import_model(booster, 1, X=X), TreeEnsemble)
+
+
+def test_none_as_the_marker_for_missing_is_nan() -> None:
+    assert_law_one(classifier_case(classifier(missing=None), with_missing(X), Y, takes_inf=False))
+
+
+def test_a_model_that_is_not_fitted_is_told_so() -> None:
+    with pytest.raises(robx.InvalidModel, match="XGBClassifier is not fitted: call fit first"):
+        robx.import_model(classifier())
+
+
+def test_names_of_categories_that_xgboost_cuts_off_are_refused() -> None:
+    frame = pd.DataFrame(
+        {"color": pd.Categorical(["rot", "grün", "blau"] * 40), "x": np.arange(120.0)}
+    )
+    model = classifier(enable_categorical=True).fit(frame, np.arange(120) % 3 == 1)
+    with pytest.raises(robx.UnsupportedModel, match="beyond ASCII.*BlackBox"):
+        robx.import_model(model)

@@ -29,6 +29,8 @@ Model = TreeEnsemble | BlackBox
 STAGES = (64, 256)
 #: How many standard errors from tau count as clear.
 CLEAR = 2.0
+#: How far the score may drop in a region that the draws have not hit.
+DROP = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +186,23 @@ def is_stable(
     for n_stage in [n for n in STAGES if n < len(full)]:
         result = _measure(probe, undecided, full.first(n_stage), n_threads)
         passed[undecided] = result.value >= tau
-        # Draws that all score alike tell nothing of what lies just beyond them.
-        margin = np.where(result.error > 0, CLEAR * result.error, 3 / np.sqrt(n_stage))
-        undecided = undecided[np.abs(result.value - tau) <= margin]
+        undecided = undecided[np.abs(result.value - tau) <= _doubt(result, tau)]
     passed[undecided] = _measure(probe, undecided, full, n_threads).value >= tau
     return passed
+
+
+def _doubt(result: Stability, tau: float) -> Floats:
+    """How near to tau a stability is not clear yet.
+
+    A multiple of the standard error, and no less than the draws can resolve: runs can be balanced so
+    well that they agree while a threshold lies between two draws. A row that passes may yet fall: one
+    draw in n that shows a drop in score, where none has so far, would lower its stability by what is
+    added here.
+    """
+    n, std = result.n_draws, result.std
+    known = np.maximum(CLEAR * result.error, std / np.sqrt(n))
+    hidden = np.sqrt(std**2 + DROP**2 / n) - std + DROP / n
+    return np.where(result.value >= tau, np.maximum(known, hidden), known)
 
 
 def _measure(
