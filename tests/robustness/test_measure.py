@@ -236,7 +236,7 @@ def test_the_test_agrees_with_the_full_measurement(name: str, quantile: float) -
     model = robx.import_model(MODELS[name] if name in MODELS else tree.fit(X, Y))
     value = robx.stability(model, rows).value
     tau = float(np.quantile(value[model.score(rows) > 0.5], quantile))
-    assert (robx.is_stable(model, rows, tau) != (value >= tau)).mean() <= 0.002
+    assert (robx.is_stable(model, rows, tau) != (value >= tau)).mean() <= 0.004
 
 
 def test_the_test_takes_fewer_draws_than_a_stage() -> None:
@@ -352,9 +352,8 @@ def test_a_black_box_takes_frames_whose_columns_are_numbered() -> None:
     frame = pd.DataFrame(X)
     pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(frame, Y)
     by_frame = robx.stability(pipeline, frame[:5], n_draws=64)
-    by_array = robx.stability(
-        lambda rows: pipeline.predict_proba(pd.DataFrame(rows)), X[:5], n_draws=64
-    )
+    function = robx.BlackBox(lambda rows: pipeline.predict_proba(pd.DataFrame(rows)))
+    by_array = robx.stability(function, X[:5], n_draws=64)
     assert by_frame.value.tolist() == by_array.value.tolist()
 
 

@@ -30,7 +30,7 @@ STAGES = (64, 256)
 #: How many standard errors from tau count as clear.
 CLEAR = 2.0
 #: How far the score may drop in a region that the draws have not hit.
-DROP = 0.6
+DROP = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,15 +194,15 @@ def is_stable(
 def _doubt(result: Stability, tau: float) -> Floats:
     """How near to tau a stability is not clear yet.
 
-    A multiple of the standard error, and no less than the draws can resolve: runs can be balanced so
-    well that they agree while a threshold lies between two draws. A row that passes may yet fall: one
-    draw in n that shows a drop in score, where none has so far, would lower its stability by what is
-    added here.
+    A multiple of the standard error, and no less than the draws can resolve: runs can be balanced
+    so well that they agree while a threshold lies between two draws. A row that passes may yet
+    fall: one draw in n that shows a drop in score, where none has so far, would lower its stability
+    by what is added here.
     """
     n, std = result.n_draws, result.std
     known = np.maximum(CLEAR * result.error, std / np.sqrt(n))
     hidden = np.sqrt(std**2 + DROP**2 / n) - std + DROP / n
-    return np.where(result.value >= tau, np.maximum(known, hidden), known)
+    return np.asarray(np.where(result.value >= tau, np.maximum(known, hidden), known))
 
 
 def _measure(
