@@ -104,6 +104,33 @@ def _start(root: int, chance: float, node: IntArray, feature: IntArray, bounds: 
 
 
 @njit(nogil=True, cache=True)
+def _tree_mean(
+    root: int,
+    stack_node: IntArray,
+    stack_feature: IntArray,
+    stack_bounds: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    left_probability: FloatArray,
+    feature: IntArray,
+    node_split: IntArray,
+    node_right: IntArray,
+    leaf_value: FloatArray,
+) -> float:
+    """Expected value of one tree."""
+    mean = 0.0
+    depth = _start(root, 1.0, stack_node, stack_feature, stack_bounds)
+    while True:
+        depth, leaf, chance = _next_leaf(
+            depth, stack_node, stack_feature, stack_bounds, low, high, left_probability, feature,
+            node_split, node_right,
+        )  # fmt: skip
+        if leaf < 0:
+            return mean
+        mean += chance * leaf_value[leaf]
+
+
+@njit(nogil=True, cache=True)
 def expected_sums(
     X: FloatArray,
     spread: FloatArray,
@@ -134,15 +161,10 @@ def expected_sums(
             left_probability,
         )  # fmt: skip
         for tree in range(tree_class.shape[0]):
-            depth = _start(tree_start[tree], 1.0, node, of, bounds)
-            while True:
-                depth, leaf, chance = _next_leaf(
-                    depth, node, of, bounds, low, high, left_probability, feature, node_split,
-                    node_right,
-                )  # fmt: skip
-                if leaf < 0:
-                    break
-                out[i, tree_class[tree]] += chance * leaf_value[leaf]
+            out[i, tree_class[tree]] += _tree_mean(
+                tree_start[tree], node, of, bounds, low, high, left_probability, feature,
+                node_split, node_right, leaf_value,
+            )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
@@ -181,16 +203,10 @@ def variances(
             left_probability,
         )  # fmt: skip
         for tree in range(n_trees):
-            mean[tree] = 0.0
-            depth = _start(tree_start[tree], 1.0, node, of, bounds)
-            while True:
-                depth, leaf, chance = _next_leaf(
-                    depth, node, of, bounds, low, high, left_probability, feature, node_split,
-                    node_right,
-                )  # fmt: skip
-                if leaf < 0:
-                    break
-                mean[tree] += chance * leaf_value[leaf]
+            mean[tree] = _tree_mean(
+                tree_start[tree], node, of, bounds, low, high, left_probability, feature,
+                node_split, node_right, leaf_value,
+            )  # fmt: skip
         total = 0.0
         for tree in range(n_trees):
             depth = _start(tree_start[tree], 1.0, node, of, bounds)
