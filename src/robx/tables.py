@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 
-__all__ = ["Category", "Column", "as_pandas", "column_names", "read_matrix", "take"]
+__all__ = [
+    "Category",
+    "Column",
+    "as_pandas",
+    "column_names",
+    "count_rows",
+    "parts",
+    "read_matrix",
+    "take",
+]
 
 Category = str | int | float | bool
 Matrix = NDArray[np.float64]
@@ -90,6 +99,27 @@ def take(X: Any, rows: NDArray[np.integer[Any]], names: Sequence[str] | None = N
         have = _respelled(frame.columns, names)
         frame = frame[:, [have.index(name) for name in names]]
     return frame[rows].to_native()
+
+
+def count_rows(X: Any) -> int:
+    """Number of rows of a table; 0 for what is none."""
+    frame = _as_frame(X, "X")
+    if frame is not None:
+        return len(frame)
+    return len(X) if isinstance(X, list | tuple) or np.ndim(X) > 0 else 0
+
+
+def parts(X: Any, size: int) -> list[Any]:
+    """Cut a long table into runs of rows, in its own kind; the rows are not copied."""
+    frame = _as_frame(X, "X")
+    if frame is None:
+        rows = X if isinstance(X, np.ndarray) else np.asarray(X)
+        if rows.ndim < 1 or len(rows) <= size:
+            return [X]
+        return [rows[first : first + size] for first in range(0, len(rows), size)]
+    if len(frame) <= size:
+        return [X]
+    return [frame[first : first + size].to_native() for first in range(0, len(frame), size)]
 
 
 def as_pandas(X: Any) -> Any:

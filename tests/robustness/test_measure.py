@@ -390,3 +390,29 @@ def test_large_draws_are_not_kept() -> None:
     kept = draw.cache_info().currsize
     make_draws("sobol", 1024, 2000, 0)
     assert draw.cache_info().currsize == kept
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "black box"])
+def test_a_long_table_is_measured_part_by_part_with_the_same_bytes(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    source = xgb.XGBClassifier(n_estimators=9, max_depth=3, n_jobs=1).fit(frame, Y)
+    model = robx.BlackBox(source) if kind == "black box" else robx.import_model(source)
+    table = {"array": X, "polars": pl.from_pandas(frame)}.get(kind, frame)
+    whole = robx.stability(model, table, n_draws=64)
+    tested = robx.is_stable(model, table, 0.5, n_draws=64)
+    monkeypatch.setattr("robx.robustness.measure.PART", 77)
+    apart = robx.stability(model, table, n_draws=64)
+    assert apart.value.tobytes() == whole.value.tobytes()
+    assert apart.error.tobytes() == whole.error.tobytes()
+    assert np.array_equal(robx.is_stable(model, table, 0.5, n_draws=64), tested)
+
+
+def test_a_bad_row_far_down_comes_to_light_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robx.robustness.measure.PART", 50)
+    monkeypatch.setattr("robx.robustness.measure._measure", lambda *_: pytest.fail("worked"))
+    rows = X.copy()
+    rows[-1, 2] = 1e300
+    with pytest.raises(robx.InvalidInput, match="Column 'f2' of X has the value 1e.300"):
+        robx.stability(robx.import_model(MODELS["boosted"]), rows)

@@ -24,7 +24,7 @@ from scipy.special import ndtri
 from robx.errors import InvalidInput
 from robx.kernels.neighbourhood import prefix_tables
 
-__all__ = ["Draws", "Kind", "Tables", "draw", "make_draws"]
+__all__ = ["Draws", "Kind", "Tables", "draw", "make_draws", "seed_of"]
 
 Kind = Literal["sobol", "gaussian"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -155,10 +155,10 @@ def make_draws(
             "Average several smaller runs with different rng instead."
         )
     make = draw if n_bytes <= KEPT_BYTES else draw.__wrapped__
-    return make(kind, int(number), n_features, _seed_of(rng))
+    return make(kind, int(number), n_features, seed_of(rng))
 
 
-def _seed_of(rng: int | np.random.Generator | None) -> int:
+def seed_of(rng: int | np.random.Generator | None) -> int:
     """Turn what a caller gave as `rng` into a seed: None is 0, a Generator is asked for one."""
     if rng is None:
         return 0

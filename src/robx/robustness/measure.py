@@ -6,7 +6,7 @@ The paper's symbols: K is `n_draws`, sigma `sigma`, tau `tau`, R the `value` of 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,16 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robx.errors import InvalidInput
-from robx.robustness.draws import Draws, Kind, make_draws
+from robx.robustness.draws import Draws, Kind, make_draws, seed_of
 from robx.robustness.exact import exact_stability
 from robx.robustness.probe import Probe, open_probe
-from robx.trees import BlackBox, TreeEnsemble
+from robx.tables import parts
+from robx.trees import BlackBox, TreeEnsemble, import_model
 
 __all__ = ["Stability", "is_stable", "stability"]
 
 Floats = NDArray[np.float64]
 Model = TreeEnsemble | BlackBox
 
+#: Rows of a table that are held as numbers at a time.
+PART = 2**17
 #: `is_stable` tries these numbers of draws before the full one.
 STAGES = (64, 256)
 #: How many standard errors from tau count as clear.
@@ -128,14 +131,22 @@ def stability(
     Dutta, Long, Mishra, Tilli, Magazzeni: Robust Counterfactual Explanations for Tree-Based
     Ensembles, ICML 2022.
     """
-    probe = open_probe(model, X, sigma, scale)
     if draws == "exact":
         if n_draws is not None:
             raise InvalidInput("The 'n_draws' parameter has no meaning with draws='exact'.")
-        mean, std = exact_stability(probe)
+        mean, std = exact_stability(open_probe(model, X, sigma, scale))
         return Stability(mean, std, np.zeros_like(mean), 0)
-    noise = make_draws(draws, n_draws, probe.n_columns, rng)
-    return _measure(probe, np.arange(probe.n_rows), noise, n_threads)
+    seed = seed_of(rng)
+    results = []
+    for probe in _open_parts(model, X, sigma, scale):
+        noise = make_draws(draws, n_draws, probe.n_columns, seed)
+        results.append(_measure(probe, np.arange(probe.n_rows), noise, n_threads))
+    return Stability(
+        np.concatenate([result.mean for result in results]),
+        np.concatenate([result.std for result in results]),
+        np.concatenate([result.error for result in results]),
+        results[0].n_draws,
+    )
 
 
 def is_stable(
@@ -179,8 +190,31 @@ def is_stable(
     """
     if not isinstance(tau, int | float | np.integer | np.floating) or not np.isfinite(tau):
         raise InvalidInput(f"The 'tau' parameter must be a finite number. Got {tau!r} instead.")
-    probe = open_probe(model, X, sigma, scale)
-    full = make_draws(draws, n_draws, probe.n_columns, rng)
+    seed = seed_of(rng)
+    return np.concatenate(
+        [
+            _passes(probe, tau, make_draws(draws, n_draws, probe.n_columns, seed), n_threads)
+            for probe in _open_parts(model, X, sigma, scale)
+        ]
+    )
+
+
+def _open_parts(model: Any, X: Any, sigma: Any, scale: Any) -> Iterator[Probe]:
+    """Open a model on a few rows after the other, so that a long table is never held twice.
+
+    All rows are read once before the first are measured: bad ones come to light before the work.
+    """
+    imported = model
+    several = parts(X, PART)
+    if len(several) > 1:
+        imported = import_model(model, X=several[0])
+        for part in several:
+            open_probe(imported, part, sigma, scale)
+    for part in several:
+        yield open_probe(imported, part, sigma, scale)
+
+
+def _passes(probe: Probe, tau: float, full: Draws, n_threads: int | None) -> NDArray[np.bool_]:
     passed = np.zeros(probe.n_rows, dtype=bool)
     undecided = np.arange(probe.n_rows)
     for n_stage in [n for n in STAGES if n < len(full)]:

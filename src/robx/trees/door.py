@@ -18,7 +18,7 @@ from robx.errors import (
     RobxError,
     UnsupportedModel,
 )
-from robx.tables import Category, take
+from robx.tables import Category, count_rows, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.ensemble import TreeEnsemble
 
@@ -159,12 +159,13 @@ def _json_parser(path: Path) -> str:
 
 def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) -> None:
     """Score a sample of rows both ways, and refuse the import at the first that differs."""
-    matrix = ensemble.read(X)
-    n_rows = len(matrix)
+    n_rows = count_rows(X)
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, SAMPLE)).astype(int))
+    # Few rows are read as they are: a table that is none is told so by its reader.
+    matrix = ensemble.read(X if n_rows <= SAMPLE else take(X, rows))
     if n_rows == 0:
         return
-    ours = ensemble.score_matrix(matrix[rows])
+    ours = ensemble.score_matrix(matrix)
     sample = take(X, rows, ensemble.names if ensemble.named else None)
     try:
         theirs = probability(sample)
@@ -182,7 +183,7 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
         first = int(differs.argmax())
         raise ImportMismatch(
             f"The imported model does not score as its source does: row {rows[first]} of X, "
-            f"{matrix[rows[first]].tolist()}, gets {ours[first]:.9f}; {ensemble.source} gives "
+            f"{matrix[first].tolist()}, gets {ours[first]:.9f}; {ensemble.source} gives "
             f"{theirs[first]:.9f}. Nothing was imported. Please report this with the library's "
             "version; robx.BlackBox takes the model as it is."
         )
