@@ -118,3 +118,59 @@ def exact_moments(ensemble: TreeEnsemble, x: Floats, spread: Floats) -> tuple[fl
                 both[j] = (max(low, have[0]), min(high, have[1]))
             square += value * value_2 * box_probability(both, x, spread)
     return mean, math.sqrt(max(square / ensemble.divisor**2 - mean**2, 0.0))
+
+
+def robx(
+    score_rows: Callable[[Floats], Any],
+    support: Floats,
+    x: Floats,
+    base: Floats,
+    noise: Floats,
+    *,
+    tau: float,
+    alpha: float,
+    c: int,
+    p: int,
+    stable: NDArray[np.bool_] | None = None,
+    spread: float = 0.1,
+) -> Floats:
+    """Algorithm 1, to the letter, on columns of scale 1 and with one shared set of draws.
+
+    `stable` are the rows of the support that pass the test, where they are known already. A walk
+    ends at its target once it is within a thousandth of the way.
+    """
+
+    def passes(point: Floats) -> bool:
+        mean, std = stability(score_rows, point, np.full(len(x), spread), noise)
+        return mean - std >= tau
+
+    if passes(base):
+        return base
+    if stable is None:
+        stable = stable_rows(score_rows, support, noise, tau, spread)
+    rows = support[stable]
+    nearest = np.argsort(np.linalg.norm(rows - base, ord=p, axis=1), kind="stable")[:c]
+    found: list[Floats] = []
+    for target in rows[nearest]:
+        point, left = base, 1.0
+        while True:
+            point, left = alpha * target + (1 - alpha) * point, left * (1 - alpha)
+            if left < 1e-3:
+                point = target
+            if left < 1e-3 or passes(point):
+                break
+        found.append(point)
+    costs = [np.linalg.norm(x - point, ord=p) for point in found]
+    return found[int(np.argmin(costs))]
+
+
+def stable_rows(
+    score_rows: Callable[[Floats], Any], support: Floats, noise: Floats, tau: float, spread: float
+) -> NDArray[np.bool_]:
+    """Which rows of the support are conservative counterfactuals: accepted, and R >= tau."""
+    accepted = np.asarray(score_rows(support)) > 0.5
+    passed = np.zeros(len(support), dtype=bool)
+    for i in np.flatnonzero(accepted):
+        mean, std = stability(score_rows, support[i], np.full(support.shape[1], spread), noise)
+        passed[i] = mean - std >= tau
+    return passed

@@ -12,10 +12,25 @@ from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, U
 
 if TYPE_CHECKING:
     from robx import datasets as datasets
+    from robx.bounding import InvalidationBound as InvalidationBound
+    from robx.bounding import invalidation_bound as invalidation_bound
+    from robx.choosing import TauChoice as TauChoice
+    from robx.choosing import choose_tau as choose_tau
+    from robx.explaining import explain as explain
+    from robx.methods import Conservative as Conservative
+    from robx.methods import Given as Given
+    from robx.methods import NearestNeighbour as NearestNeighbour
+    from robx.methods import RobX as RobX
+    from robx.problem import Counterfactuals as Counterfactuals
+    from robx.problem import Problem as Problem
+    from robx.problem import Status as Status
+    from robx.robustness import Noise as Noise
     from robx.robustness import Stability as Stability
     from robx.robustness import is_stable as is_stable
     from robx.robustness import mean_margin as mean_margin
     from robx.robustness import stability as stability
+    from robx.schema import Feature as Feature
+    from robx.schema import Schema as Schema
     from robx.trees import BlackBox as BlackBox
     from robx.trees import TreeEnsemble as TreeEnsemble
     from robx.trees import import_model as import_model
@@ -23,8 +38,23 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "Noise": "robx.robustness",
+    "explain": "robx.explaining",
+    "InvalidationBound": "robx.bounding",
+    "invalidation_bound": "robx.bounding",
+    "TauChoice": "robx.choosing",
+    "choose_tau": "robx.choosing",
     "BlackBox": "robx.trees",
+    "Conservative": "robx.methods",
+    "Counterfactuals": "robx.problem",
+    "Feature": "robx.schema",
+    "Given": "robx.methods",
+    "NearestNeighbour": "robx.methods",
+    "Problem": "robx.problem",
+    "RobX": "robx.methods",
+    "Schema": "robx.schema",
     "Stability": "robx.robustness",
+    "Status": "robx.problem",
     "TreeEnsemble": "robx.trees",
     "import_model": "robx.trees",
     "is_stable": "robx.robustness",

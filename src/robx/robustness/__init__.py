@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from robx.robustness.exact import mean_margin
 from robx.robustness.measure import Stability, is_stable, stability
+from robx.robustness.settings import Noise
 
-__all__ = ["Stability", "is_stable", "mean_margin", "stability"]
+__all__ = ["Noise", "Stability", "is_stable", "mean_margin", "stability"]

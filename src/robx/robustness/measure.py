@@ -5,9 +5,7 @@ The paper's symbols: K is `n_draws`, sigma `sigma`, tau `tau`, R the `value` of 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robx.errors import InvalidInput
+from robx.parallel import available_threads, in_threads
 from robx.robustness.draws import Draws, Kind, make_draws, seed_of
 from robx.robustness.exact import exact_stability
 from robx.robustness.probe import Probe, open_probe
 from robx.tables import parts
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
-__all__ = ["Stability", "is_stable", "stability"]
+__all__ = ["Stability", "is_stable", "measure", "passes", "stability"]
 
 Floats = NDArray[np.float64]
 Model = TreeEnsemble | BlackBox
@@ -140,7 +139,7 @@ def stability(
     results = []
     for probe in _open_parts(model, X, sigma, scale):
         noise = make_draws(draws, n_draws, probe.n_columns, seed)
-        results.append(_measure(probe, np.arange(probe.n_rows), noise, n_threads))
+        results.append(measure(probe, np.arange(probe.n_rows), noise, n_threads))
     return Stability(
         np.concatenate([result.mean for result in results]),
         np.concatenate([result.std for result in results]),
@@ -193,7 +192,7 @@ def is_stable(
     seed = seed_of(rng)
     return np.concatenate(
         [
-            _passes(probe, tau, make_draws(draws, n_draws, probe.n_columns, seed), n_threads)
+            passes(probe, tau, make_draws(draws, n_draws, probe.n_columns, seed), n_threads)
             for probe in _open_parts(model, X, sigma, scale)
         ]
     )
@@ -214,14 +213,17 @@ def _open_parts(model: Any, X: Any, sigma: Any, scale: Any) -> Iterator[Probe]:
         yield open_probe(imported, part, sigma, scale)
 
 
-def _passes(probe: Probe, tau: float, full: Draws, n_threads: int | None) -> NDArray[np.bool_]:
+def passes(
+    probe: Probe, tau: float, full: Draws, n_threads: int | None, *, staged: bool = True
+) -> NDArray[np.bool_]:
+    """Tell which points of a probe pass the test, in stages or with all draws at once."""
     passed = np.zeros(probe.n_rows, dtype=bool)
     undecided = np.arange(probe.n_rows)
-    for n_stage in [n for n in STAGES if n < len(full)]:
-        result = _measure(probe, undecided, full.first(n_stage), n_threads)
+    for n_stage in [n for n in STAGES if n < len(full)] if staged else []:
+        result = measure(probe, undecided, full.first(n_stage), n_threads)
         passed[undecided] = result.value >= tau
         undecided = undecided[np.abs(result.value - tau) <= _doubt(result, tau)]
-    passed[undecided] = _measure(probe, undecided, full, n_threads).value >= tau
+    passed[undecided] = measure(probe, undecided, full, n_threads).value >= tau
     return passed
 
 
@@ -239,26 +241,18 @@ def _doubt(result: Stability, tau: float) -> Floats:
     return np.asarray(np.where(result.value >= tau, np.maximum(known, hidden), known))
 
 
-def _measure(
-    probe: Probe, rows: NDArray[np.intp], draws: Draws, n_threads: int | None
-) -> Stability:
+def measure(probe: Probe, rows: NDArray[np.intp], draws: Draws, n_threads: int | None) -> Stability:
     """Measure some rows, in chunks over threads; a row's result is the same in any chunk."""
     threads = _threads(n_threads) if n_threads is not None or probe.takes_threads else 1
     mean, std, error = np.empty((3, len(rows)))
     # Enough rows to be worth a thread, few enough to share evenly.
     size = min(probe.chunk, max(-(-len(rows) // threads), 32))
-    chunks = [slice(first, first + size) for first in range(0, len(rows), size)]
 
     def run(chunk: slice) -> None:
         centre, sums = probe.moments(rows[chunk], draws)
         mean[chunk], std[chunk], error[chunk] = _summarise(centre, sums, len(draws))
 
-    if threads == 1 or len(chunks) <= 1:
-        for chunk in chunks:
-            run(chunk)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(run, chunks))
+    in_threads(run, len(rows), size, threads)
     return Stability(mean, std, error, len(draws))
 
 
@@ -294,8 +288,7 @@ def _summarise(centre: Floats, sums: Floats, n_draws: int) -> tuple[Floats, Floa
 
 def _threads(n_threads: int | None) -> int:
     if n_threads is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return len(affinity(0)) if affinity else os.cpu_count() or 1
+        return available_threads()
     if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
         raise InvalidInput(
             f"The 'n_threads' parameter must be an integer from 1, or None for all cores. "

@@ -1,0 +1,142 @@
+"""Bringing points onto the values that a schema allows.
+
+Every column has a grid: all numbers (`FREE`), whole multiples of a step (`STEP`, which is
+``k * numerator / denominator`` so that a step of 0.1 gives the same floats as writing 0.1, 0.2, ...
+does), or listed values (`LEVELS`, ascending). A column stored as float32 takes only numbers that
+float32 holds. Whatever the grid, a value may stay what it is as long as it is within its bounds.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from robx.kernels.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["FREE", "LEVELS", "STEP", "nearest_allowed", "settle_groups", "snap"]
+
+FREE, STEP, LEVELS = 0, 1, 2
+
+
+@njit(nogil=True, cache=True)
+def nearest_allowed(
+    value: float,
+    low: float,
+    high: float,
+    kind: int,
+    numerator: float,
+    denominator: float,
+    single: bool,
+    levels: FloatArray,
+) -> float:
+    """Value of a grid in ``[low, high]`` that is nearest to `value`; NaN if there is none."""
+    if kind == LEVELS:
+        best = math.nan
+        for level in levels:
+            if low <= level <= high and not (abs(level - value) >= abs(best - value)):
+                best = level
+        return best
+    found = min(max(value, low), high)
+    if kind == STEP:
+        step = numerator / denominator
+        k = np.rint(found / step)
+        if k * numerator / denominator < low:
+            k += 1.0
+        if k * numerator / denominator > high:
+            k -= 1.0
+        found = k * numerator / denominator
+    if single:
+        found = float(np.float32(found))
+        if found < low and kind == FREE:
+            found = float(np.nextafter(np.float32(found), np.float32(np.inf)))
+        if found > high and kind == FREE:
+            found = float(np.nextafter(np.float32(found), np.float32(-np.inf)))
+    if low <= found <= high:
+        return found + 0.0  # no negative zero
+    return math.nan
+
+
+@njit(nogil=True, cache=True)
+def snap(
+    Z: FloatArray,
+    X: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    may_fill: BoolArray,
+    kind: IntArray,
+    numerator: FloatArray,
+    denominator: FloatArray,
+    single: BoolArray,
+    level_start: IntArray,
+    level_value: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Write for each wanted point in `Z` the nearest values that the applicant in `X` may have.
+
+    Column by column. A missing value stays missing unless it may be filled; a known one never
+    becomes missing. Where no value is allowed at all, the applicant's own is written.
+    """
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            x, z = X[i, j], Z[i, j]
+            if z != z or (x != x and not may_fill[j]):
+                out[i, j] = x
+                continue
+            stays = low[i, j] <= x <= high[i, j]
+            if z == x and stays:
+                out[i, j] = x
+                continue
+            found = nearest_allowed(
+                z,
+                low[i, j],
+                high[i, j],
+                kind[j],
+                numerator[j],
+                denominator[j],
+                single[j],
+                level_value[level_start[j] : level_start[j + 1]],
+            )
+            if found != found or (stays and abs(z - x) <= abs(z - found)):
+                found = x
+            out[i, j] = found
+
+
+@njit(nogil=True, cache=True)
+def settle_groups(
+    Z: FloatArray,
+    X: FloatArray,
+    group_start: IntArray,
+    group_member: IntArray,
+    optional: BoolArray,
+    fixed: BoolArray,
+    out: FloatArray,
+) -> None:
+    """Set exactly one member of each one-hot group: the one that `Z` wants most.
+
+    Where an optional group has more weight missing from its members than on any, none is set. Ties
+    go to a member that the applicant in `X` does not have yet. A fixed group, or one of which the
+    applicant's values are missing, stays as it is.
+    """
+    for i in range(Z.shape[0]):
+        for g in range(group_start.shape[0] - 1):
+            members = group_member[group_start[g] : group_start[g + 1]]
+            total, missing, differs = 0.0, fixed[g], False
+            for j in members:
+                missing = missing or X[i, j] != X[i, j] or Z[i, j] != Z[i, j]
+                total += Z[i, j]
+                differs = differs or Z[i, j] != X[i, j]
+            if missing or not differs:
+                for j in members:
+                    out[i, j] = X[i, j]
+                continue
+            best, best_value, best_is_new = -1, -math.inf, False
+            for j in members:
+                is_new = X[i, j] < 0.5
+                if Z[i, j] > best_value or (Z[i, j] == best_value and is_new and not best_is_new):
+                    best, best_value, best_is_new = j, Z[i, j], is_new
+            if optional[g] and 1.0 - total > best_value:
+                best = -1
+            for j in members:
+                out[i, j] = 1.0 if j == best else 0.0

@@ -1,0 +1,205 @@
+"""What all methods share: one verb, and the last look before an answer goes out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
+from robx.progress import Progress
+from robx.robustness import Noise
+from robx.schema import Norm, check_norm
+
+__all__ = ["Method", "check_gamma", "check_number", "check_whole", "finish"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A way of finding counterfactuals: its parameters, and one verb.
+
+    Parameters
+    ----------
+    norm : {1, 2}
+        In which distance the answer is to be close: L1 or L2.
+    """
+
+    norm: Norm = 1
+    #: Applicants that are answered between two looks at the progress bar.
+    chunk: ClassVar[int] = 256
+
+    def explain(self, problem: Problem, X: Any, *, progress: bool = False) -> Counterfactuals:
+        """Find an answer for each applicant.
+
+        Parameters
+        ----------
+        problem : Problem
+        X : table of shape (n, d)
+            The applicants, in the form of the training table.
+        progress : bool
+            Whether to show a progress bar.
+
+        Returns
+        -------
+        Counterfactuals
+            Row i answers applicant i.
+        """
+        if not isinstance(problem, Problem):
+            raise InvalidInput(
+                f"{type(self).__name__}.explain takes a robx.Problem and then the applicants. Got "
+                f"{type(problem).__name__}."
+            )
+        people = problem.read(X)
+        self.check(problem, len(people))
+        with Progress(len(people), type(self).__name__, shown=progress) as bar:
+            found = self._run(problem, people, bar)
+        return finish(self, problem, X, people, found)
+
+    def _run(self, problem: Problem, people: Applicants, bar: Progress) -> Found:
+        """Search for those who need an answer, some at a time; the others are told so."""
+        accepted = people.score > problem.threshold
+        sound = np.array([not trouble for trouble in people.trouble], dtype=bool)
+        rows = np.flatnonzero(~accepted & sound)
+        bar.add(len(people) - len(rows))
+        parts = []
+        for first in range(0, len(rows), self.chunk):
+            some = rows[first : first + self.chunk]
+            parts.append(self.search(problem, people.take(some), some))
+            bar.add(len(some))
+        found = Found.joined(parts, people, rows)
+        for i in np.flatnonzero(~sound):
+            found.refuse(i, Status.INFEASIBLE, people.trouble[i])
+        for i in np.flatnonzero(accepted):
+            found.refuse(i, Status.ACCEPTED, "")
+        return found
+
+    @abstractmethod
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+        """Search for applicants who are declined and whose rows are sound.
+
+        Parameters
+        ----------
+        problem : Problem
+        people : m Applicants
+        rows : (m,) int
+            Their places in the table that was given.
+        """
+
+    def check(self, problem: Problem, n_people: int) -> None:  # noqa: ARG002
+        """Raise for parameters that make no sense, alone or for this problem."""
+        check_norm(self.norm, type(self).__name__)
+
+    def noise(self) -> Noise:
+        """How the stability of answers is measured."""
+        return Noise()
+
+    def settings(self) -> dict[str, Any]:
+        """Give the parameters as plain values."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Method):
+        return {"method": type(value).__name__, **value.settings()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return type(value).__name__
+
+
+def finish(
+    method: Method, problem: Problem, X: Any, people: Applicants, found: Found
+) -> Counterfactuals:
+    """Write the answers back in the user's form, look at them once more, and measure them."""
+    rules, codec = problem.rules, problem.codec
+    points = np.where(_answered(found)[:, None], found.points, people.matrix)
+    table = codec.rewrite(X, people.matrix, points)
+    # What is handed out is what counts: read it again as the model would.
+    seen = problem.read(table, "the answers")
+    score, seen_points = seen.score, seen.matrix
+    same = ((seen_points == points) | (np.isnan(seen_points) & np.isnan(points))).all(axis=1)
+    broken = rules.broken(points, people.matrix)
+    withdrawn = False
+    for i in np.flatnonzero(_answered(found)):
+        if not same[i] or broken[i] or not score[i] > problem.threshold:
+            what = ", ".join(broken[i]) or "the answer is not accepted once written back"
+            found.refuse(i, Status.INFEASIBLE, what)
+            points[i] = people.matrix[i]
+            score[i] = people.score[i]
+            withdrawn = True
+    if withdrawn:
+        table = codec.rewrite(X, people.matrix, points)
+    scored = ~np.isnan(score)
+    stability = np.full(len(points), np.nan)
+    stability[scored] = problem.stability(points[scored], method.noise()).value
+    base = None
+    if found.base is not None:
+        base = finish(_base_of(method), problem, X, people, found.base)
+    return Counterfactuals(
+        method=type(method).__name__,
+        settings={**method.settings(), **found.notes},
+        schema=problem.schema,
+        applicants=X,
+        points=table,
+        status=found.status,
+        reason=tuple(found.reason),
+        cost=rules.cost(points, people.matrix, method.norm),
+        score=score,
+        stability=stability,
+        n_changes=rules.n_changes(points, people.matrix),
+        norm=method.norm,
+        base=base,
+        paths=None if found.paths is None else tuple(codec.write(path) for path in found.paths),
+    )
+
+
+def _base_of(method: Method) -> Method:
+    base = getattr(method, "base", None)
+    return base if isinstance(base, Method) else method
+
+
+def _answered(found: Found) -> NDArray[np.bool_]:
+    held = {Status.OK, Status.UNSTABLE}
+    return np.array([status in held for status in found.status], dtype=bool)
+
+
+def check_gamma(gamma: Any, owner: str) -> None:
+    """Refuse a gamma that is no score."""
+    if gamma is None:
+        return
+    is_number = isinstance(gamma, int | float | np.integer | np.floating)
+    if not is_number or isinstance(gamma, bool) or not 0 <= gamma < 1:
+        raise InvalidInput(
+            f"The 'gamma' parameter of {owner} must be a number from 0 to below 1, or None for the "
+            f"problem's threshold. Got {gamma!r} instead."
+        )
+
+
+def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:
+    """Refuse what is not a whole number from `least`."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < least:
+        raise InvalidInput(
+            f"The '{name}' parameter of {owner} must be an integer from {least}. Got {value!r} "
+            "instead."
+        )
+
+
+def check_number(value: Any, name: str, owner: str, *, above: float, to: float = np.inf) -> None:
+    """Refuse what is not a finite number above a bound and up to another."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or isinstance(value, bool) or not above < value <= to or np.isinf(value):
+        upper = "" if np.isinf(to) else f" and at most {to:g}"
+        raise InvalidInput(
+            f"The '{name}' parameter of {owner} must be a number above {above:g}{upper}. Got "
+            f"{value!r} instead."
+        )

@@ -1,0 +1,69 @@
+"""Counterfactuals that were made elsewhere: by DiCE, by NICE, by a colleague."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.methods.base import Method
+from robx.problem import Applicants, Found, Problem, Status
+from robx.schema import project
+from robx.tables import count_rows
+
+__all__ = ["Given"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given(Method):
+    """Counterfactuals that were made elsewhere, brought onto what the schema allows.
+
+    Parameters
+    ----------
+    points : table of shape (n, d)
+        Row i is for applicant i. A row with no value at all stands for "none found".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from robx import Problem
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [4.0, 0.0]])
+    >>> problem = Problem(DecisionTreeClassifier().fit(X, [0, 0, 1, 1]), X)
+    >>> Given(points=[[2.6, 0.0], [0.0, 0.0]]).explain(problem, X[:2]).status.tolist()
+    [<Status.OK: 'ok'>, <Status.BUDGET: 'budget used up'>]
+    """
+
+    points: Any = field(compare=False)
+
+    def check(self, problem: Problem, n_people: int) -> None:
+        """See `Method.check`."""
+        super().check(problem, n_people)
+        if count_rows(self.points) != n_people:
+            raise InvalidInput(
+                "Counterfactuals that are given must be a table with a row for each applicant, "
+                f"{n_people}. Got {count_rows(self.points)} rows."
+            )
+
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+        """See `Method.search`."""
+        found = Found.nothing(people)
+        given = problem.read_given(self.points)[rows]
+        nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
+        given = np.where(nothing[:, None], people.matrix, given)
+        points, possible = project(problem.rules, given, people.matrix, people.bounds)
+        accepted = problem.accepts(points)
+        for i in range(len(people)):
+            if nothing[i]:
+                found.refuse(i, Status.BUDGET, "no counterfactual was given")
+            elif not possible[i]:
+                found.refuse(i, Status.INFEASIBLE, "no allowed point is near the one given")
+            elif accepted[i]:
+                found.answer(i, points[i])
+            else:
+                found.points[i] = points[i]
+                found.refuse(i, Status.BUDGET, "the counterfactual that was given is not accepted")
+        return found

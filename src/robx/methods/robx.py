@@ -1,0 +1,183 @@
+"""RobX: Algorithm 1 of the paper.
+
+The paper's symbols: p is `norm`, K `n_draws`, sigma `sigma`, tau `tau`, alpha `step` and c
+`n_targets`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.methods.base import Method, check_number, check_whole
+from robx.methods.given import Given
+from robx.methods.nearest import (
+    NearestNeighbour,
+    blocked_by,
+    give_most_stable,
+    stable_points,
+)
+from robx.methods.tau import Tau, check_tau, tau_in_numbers
+from robx.methods.walks import Walks
+from robx.problem import Applicants, Found, Problem, Status
+from robx.robustness import Noise
+from robx.robustness.draws import Kind
+
+__all__ = ["RobX"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobX(Method):
+    """Robust counterfactuals: a base method's, moved towards stable rows until they are stable.
+
+    Algorithm 1 of Dutta et al. (2022). A base counterfactual that passes the stability test is the
+    answer. Else its `n_targets` nearest conservative counterfactuals are found (accepted, stable
+    rows of the support); the point walks towards each by ``x' <- step * target + (1 - step) * x'``
+    and stops at the first place that passes; the one nearest to the applicant is the answer. A walk
+    that never passes ends at its target, which does.
+
+    Every place is first brought onto allowed values, must be accepted by the model as it is, and
+    all places meet the same draws.
+
+    Parameters
+    ----------
+    base : Method, table or None
+        Where to start: a method, counterfactuals made elsewhere (row i for applicant i), or None to
+        start from the applicants themselves.
+    norm : {1, 2}
+        Distance in which targets are near and the answer is close.
+    tau : float or "auto"
+        The least stability that passes. "auto" takes a quantile of that of the accepted support;
+        ``answer.settings["tau"]`` says what came of it.
+    step : float
+        Share of the remaining way that one step goes, alpha in the paper.
+    n_targets : int
+        Number of conservative counterfactuals to walk to, c in the paper.
+    sigma : float or mapping from names
+        Standard deviation of the noise in units of each column's scale.
+    n_draws, draws, rng
+        As for `robx.stability`.
+    staged : bool
+        Whether the test may decide clear cases with fewer draws.
+    max_tries : int
+        Rows of the support to look at for each applicant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from robx import Problem
+    >>> X = np.random.default_rng(0).random((300, 3))
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 0] > 0.5)
+    >>> answer = RobX(tau=0.8).explain(Problem(forest, X), [[0.2, 0.5, 0.5], [0.9, 0.5, 0.5]])
+    >>> answer.status.tolist()
+    [<Status.OK: 'ok'>, <Status.ACCEPTED: 'already accepted'>]
+    >>> bool(answer.stability[0] >= 0.8 > answer.base.stability[0])
+    True
+
+    References
+    ----------
+    Dutta, Long, Mishra, Tilli, Magazzeni: Robust Counterfactual Explanations for Tree-Based
+    Ensembles, ICML 2022.
+    """
+
+    base: Any = NearestNeighbour()  # noqa: RUF009 - frozen, so it can be shared
+    tau: Tau = "auto"
+    step: float = 0.1
+    n_targets: int = 5
+    sigma: float = 0.1
+    n_draws: int | None = None
+    draws: Kind = "sobol"
+    rng: int | None = None
+    staged: bool = True
+    max_tries: int = 100_000
+
+    def __post_init__(self) -> None:
+        if self.base is not None and not isinstance(self.base, Method):
+            object.__setattr__(self, "base", Given(points=self.base, norm=self.norm))
+
+    @classmethod
+    def paper(cls, *, tau: Tau, base: Any = NearestNeighbour(), **parameters: Any) -> Self:  # noqa: B008
+        """Algorithm 1 to the letter: 1000 Gaussian draws, sigma 0.1, every test in full.
+
+        The paper's data are scaled to [0, 1]: with others, sigma is in units of the columns'
+        scales. It does not give alpha and c: `step` and `n_targets` are ours.
+        """
+        literal = {"n_draws": 1000, "draws": "gaussian", "sigma": 0.1, "staged": False}
+        return cls(tau=tau, base=base, **{**literal, **parameters})
+
+    def check(self, problem: Problem, n_people: int) -> None:
+        """See `Method.check`."""
+        super().check(problem, n_people)
+        check_tau(self.tau, "RobX")
+        check_number(self.step, "step", "RobX", above=0, to=1)
+        check_whole(self.n_targets, "n_targets", "RobX")
+        check_whole(self.max_tries, "max_tries", "RobX")
+        self.noise().check(problem.names)
+        if self.base is not None:
+            self.base.check(problem, n_people)
+
+    def noise(self) -> Noise:
+        """See `Method.noise`."""
+        return Noise(self.sigma, self.n_draws, self.draws, self.rng or 0, self.staged)
+
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+        """See `Method.search`."""
+        found = Found.nothing(people)
+        noise = self.noise()
+        tau, why = tau_in_numbers(self.tau, problem, noise)
+        found.notes = {"tau": tau, "tau_reason": why}
+        start = people.matrix.copy()
+        if self.base is not None:
+            found.base = self.base.search(problem, people, rows)
+            start[found.base.ok] = found.base.points[found.base.ok]
+        accepted = problem.accepts(start)
+        stable = accepted.copy()
+        stable[accepted] = problem.passes(start[accepted], tau, noise)
+        for i in np.flatnonzero(stable):
+            found.answer(i, start[i])
+        self._refine(problem, people, start, found, tau)
+        give_most_stable(problem, people, start, found, self, tau)
+        return found
+
+    def _refine(
+        self, problem: Problem, people: Applicants, start: Floats, found: Found, tau: float
+    ) -> None:
+        """Walk from points that are not stable yet to conservative counterfactuals near them."""
+        rows = np.flatnonzero(~found.ok)
+        some, noise = people.take(rows), self.noise()
+        near = stable_points(
+            problem,
+            some,
+            start[rows],
+            norm=self.norm,
+            n_wanted=self.n_targets,
+            tau=tau,
+            noise=noise,
+            max_tries=self.max_tries,
+        )
+        moving = np.array([k for k in range(len(rows)) if near.points[k]], dtype=np.intp)
+        if len(moving):
+            walks = Walks.towards(
+                problem,
+                some.take(moving),
+                start[rows[moving]],
+                [near.points[k] for k in moving],
+                self.step,
+                self.norm,
+            )
+            for k, point in zip(moving, walks.first_stable(problem, tau, noise), strict=True):
+                found.answer(rows[k], point)
+        for k in np.flatnonzero([not points for points in near.points]):
+            if near.complete[k]:
+                reason = blocked_by(problem, some, int(k), problem.threshold)
+                found.refuse(rows[k], Status.INFEASIBLE, reason)
+            else:
+                reason = f"none of the {near.tried[k]} nearest rows is accepted and stable"
+                found.refuse(rows[k], Status.BUDGET, reason)

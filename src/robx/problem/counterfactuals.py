@@ -1,0 +1,223 @@
+"""`Counterfactuals`: the answer, one row per applicant, in order."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.problem.status import Status
+from robx.schema import Norm, Schema
+from robx.tables import as_named_frame, pack, unpack
+
+__all__ = ["Counterfactuals"]
+
+Floats = NDArray[np.float64]
+FORMAT = 1
+#: Names of the arrays with one number a row.
+NUMBERS = ("cost", "score", "stability", "n_changes")
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactuals:
+    """Answers for n applicants: row i answers applicant i.
+
+    Where there is no answer, the point is the applicant's own row, at no cost; `status` and
+    `reason` say why. An unstable answer is the best that was found.
+
+    Parameters
+    ----------
+    method : str
+        Which method gave them, with its parameters in `settings`.
+    settings : mapping
+    schema : Schema
+    applicants : table of shape (n, d)
+        As they were given.
+    points : table of shape (n, d)
+        The answers, in the kind, dtypes, column order and index of `applicants`.
+    status : (n,) object
+        A `Status` each.
+    reason : n strings
+        Empty for an answer that is ok.
+    cost : (n,) float64
+        Distance from the applicant in units of the features' scales, in the norm of the method.
+    score : (n,) float64
+        The model's score of the point as it stands in `points`; NaN where the model takes no such
+        row, which is then infeasible.
+    stability : (n,) float64
+        Stability R of the point; NaN where there is no score.
+    n_changes : (n,) int64
+        Number of features that differ.
+    norm : {1, 2}
+    base : Counterfactuals, optional
+        What the base method gave.
+    paths : n tables, optional
+        The way from each applicant to the answer, where the method knows one.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    schema: Schema
+    applicants: Any
+    points: Any
+    status: NDArray[Any]
+    reason: tuple[str, ...]
+    cost: Floats
+    score: Floats
+    stability: Floats
+    n_changes: NDArray[np.int64]
+    norm: Norm
+    base: Counterfactuals | None = None
+    paths: tuple[Any, ...] | None = field(default=None, repr=False)
+
+    # --- views -----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which rows have an answer that keeps every promise: (n,) bool."""
+        return np.array([status == Status.OK for status in self.status], dtype=bool)
+
+    @cached_property
+    def changes(self) -> tuple[tuple[str, ...], ...]:
+        """What changes for each applicant, in words."""
+        return tuple(map(tuple, self.schema.words(self.applicants, self.points)))
+
+    @property
+    def frame(self) -> Any:
+        """The points as a DataFrame: as they came, or pandas with names for what came as an array.
+
+        Feed it to the model's own ``predict_proba``.
+        """
+        return as_named_frame(self.points, self.schema.names)
+
+    @property
+    def summary(self) -> Any:
+        """A pandas DataFrame: status, cost, score, stability and changes in words, a row each."""
+        import pandas as pd  # noqa: PLC0415 - made only when looked at
+
+        return pd.DataFrame(
+            {
+                "status": [str(status) for status in self.status],
+                "cost": self.cost,
+                "n_changes": self.n_changes,
+                "score": self.score,
+                "stability": self.stability,
+                "changes": ["; ".join(change) for change in self.changes],
+                "reason": list(self.reason),
+            },
+            index=getattr(self.applicants, "index", None),
+        )
+
+    def words(self, i: int) -> str:
+        """Say to applicant i what to change, or why there is no answer."""
+        status = self.status[i]
+        lines = "\n".join(f"  {change}" for change in self.changes[i])
+        if status == Status.ACCEPTED:
+            return f"Already accepted (score {self.score[i]:.2f})."
+        if status in {Status.INFEASIBLE, Status.BUDGET}:
+            return f"No answer, {status}: {self.reason[i]}."
+        said = f"score {self.score[i]:.2f}, stability {self.stability[i]:.2f}"
+        if status == Status.UNSTABLE:
+            return f"Best found ({said}), but unstable: {self.reason[i]}.\n{lines}"
+        return f"Accepted ({said}) with:\n{lines}"
+
+    def __repr__(self) -> str:
+        counts = {str(s): int((self.status == s).sum()) for s in Status}
+        said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        return f"<Counterfactuals by {self.method}: {said or 'no applicants'}>"
+
+    # --- files -----------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain values, ready for JSON."""
+        return {
+            "robx_counterfactuals": FORMAT,
+            "method": self.method,
+            "settings": dict(self.settings),
+            "schema": self.schema.to_dict(),
+            "norm": self.norm,
+            "applicants": pack(self.applicants),
+            "points": pack(self.points),
+            "status": [str(status) for status in self.status],
+            "reason": list(self.reason),
+            **{name: _without_nan(getattr(self, name)) for name in NUMBERS},
+            "changes": [list(change) for change in self.changes],
+            "base": None if self.base is None else self.base.to_dict(),
+            "paths": None if self.paths is None else [pack(path) for path in self.paths],
+        }
+
+    def to_json(self) -> str:
+        """Everything as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a `.json` file; `Counterfactuals.load` reads it back."""
+        file = Path(path)
+        if file.suffix != ".json":
+            raise InvalidInput(f"Counterfactuals are saved as .json. Got '{file.name}'.")
+        file.write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Counterfactuals:
+        """Read what `save` wrote."""
+        file = Path(path)
+        if not file.is_file():
+            raise InvalidInput(f"There is no file at '{file}'.")
+        try:
+            plain = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
+        return cls.from_dict(plain)
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Counterfactuals:
+        """Make them from plain values, as `to_dict` gives them."""
+        if not isinstance(plain, Mapping) or plain.get("robx_counterfactuals") != FORMAT:
+            raise InvalidInput("These are not counterfactuals that this version of robx wrote.")
+        try:
+            base, paths = plain["base"], plain["paths"]
+            made = cls(
+                method=str(plain["method"]),
+                settings=dict(plain["settings"]),
+                schema=Schema.from_dict(plain["schema"]),
+                applicants=unpack(plain["applicants"]),
+                points=unpack(plain["points"]),
+                status=_objects([Status(status) for status in plain["status"]]),
+                reason=tuple(map(str, plain["reason"])),
+                cost=np.array(plain["cost"], dtype=np.float64),
+                score=np.array(plain["score"], dtype=np.float64),
+                stability=np.array(plain["stability"], dtype=np.float64),
+                n_changes=np.array(plain["n_changes"], dtype=np.int64),
+                norm=plain["norm"],
+                base=None if base is None else cls.from_dict(base),
+                paths=None if paths is None else tuple(unpack(path) for path in paths),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InvalidInput(f"The counterfactuals are damaged: {error!r}.") from error
+        columns = (made.reason, *(getattr(made, name) for name in NUMBERS))
+        if any(len(column) != len(made.status) for column in columns):
+            raise InvalidInput("The counterfactuals are damaged: columns differ in length.")
+        return made
+
+
+def _without_nan(values: NDArray[Any]) -> list[Any]:
+    """Numbers as JSON has them: None for NaN."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    """Make a list an array of objects, also an empty one."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out

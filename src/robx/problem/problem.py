@@ -1,0 +1,353 @@
+"""`Problem`: a model, the rows it was trained on, what may change, and what counts as accepted."""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput, RobxError
+from robx.parallel import in_threads
+from robx.problem.applicants import Applicants
+from robx.problem.support import Support
+from robx.robustness import Noise, Stability
+from robx.schema import Codec, Feature, Schema
+from robx.tables import Category, Layout, count_rows, take
+from robx.trees import BlackBox, TreeEnsemble, import_model
+
+__all__ = ["Problem"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Problem:
+    """What methods are asked about: model, support, schema and threshold, all checked.
+
+    Parameters
+    ----------
+    model : fitted model, path, TreeEnsemble or BlackBox
+        Anything that `robx.import_model` takes.
+    X_train : table of shape (n, d)
+        The rows that the model was trained on, or others like them: the support. Columns in the
+        model's own units; missing values are legal where the model takes them.
+    schema : Schema, optional
+        What may change. Guessed with `Schema.infer` unless given; look at ``problem.schema``.
+    target : label, optional
+        The class that applicants wish for: of two classes the second unless given.
+    threshold : float
+        Accepted are scores above this.
+
+    Attributes
+    ----------
+    model : TreeEnsemble or BlackBox
+    schema : Schema
+        In the model's order of columns, every scale filled in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X = np.random.default_rng(0).random((300, 3)).round(2)
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 0] > 0.5)
+    >>> Problem(forest, X)
+    <Problem: 300 rows, 145 accepted (score > 0.5), 3 features>
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X_train: Any,
+        schema: Schema | None = None,
+        target: Category | None = None,
+        threshold: float = 0.5,
+    ) -> None:
+        self.threshold = _check_threshold(threshold)
+        if schema is not None and not isinstance(schema, Schema):
+            raise InvalidInput(
+                f"The 'schema' parameter of Problem must be a robx.Schema. Got "
+                f"{type(schema).__name__} instead. Schema.load reads one from a file."
+            )
+        if count_rows(X_train) == 0:
+            raise InvalidInput("X_train has no rows: there is nothing to compare applicants with.")
+        self.model: TreeEnsemble | BlackBox = import_model(model, target, X=X_train)
+        layout = Layout.of(X_train, names=self._names_for_arrays(schema))
+        ordered = _in_order(schema or _guess(self.model, X_train, layout), self._order(layout))
+        self.codec = Codec(ordered.features, layout)
+        self._codes: dict[int, tuple[Floats, Floats]] = {}
+        if isinstance(self.model, TreeEnsemble):
+            self._codes = _category_codes(self.model, self.codec, X_train)
+        support = self._read(X_train, "X_train")
+        self.schema = ordered.fit_matrix(support)
+        self.codec = Codec(self.schema.features, layout)
+        _refuse_empty_columns(support, self.schema)
+        self.rules = self.schema.rules(self.codec, support)
+        self._check_bridge(support, X_train)
+        score = self.score(support)
+        usable = np.isfinite(np.where(np.isnan(support), 0.0, support)).all(axis=1)
+        usable &= self.rules.keeps_relations(support) & (score > self.threshold)
+        self.n_rows = len(support)
+        self.support = Support(np.ascontiguousarray(support[usable]), score[usable], self.rules)
+        self.all_rows = support
+        self._cache: dict[Any, Any] = {}
+        self._lock = threading.RLock()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features, in the model's order."""
+        return self.schema.names
+
+    def read(self, X: Any, what: str = "X") -> Applicants:
+        """Read and check applicants. Rows that the model would refuse have no score."""
+        matrix = self.codec.read(X, what)
+        refused = self._refused(matrix)
+        sound = np.array([not reason for reason in refused], dtype=bool)
+        matrix[sound] = self._read(X if sound.all() else take(X, np.flatnonzero(sound)), what)
+        low, high = self.rules.bounds(matrix)
+        score = np.full(len(matrix), np.nan)
+        score[sound] = self.score(matrix[sound])
+        with np.errstate(invalid="ignore"):
+            blocked = (low > high) & ~np.isnan(matrix)
+        for i in np.flatnonzero(blocked.any(axis=1) & sound):
+            j = int(blocked[i].argmax())
+            feature = self.schema.features[j]
+            refused[i] = f"{feature.name} = {feature.say(matrix[i, j])} ({feature.constraint()})"
+        return Applicants(matrix, low, high, score, tuple(refused))
+
+    def _refused(self, matrix: Floats) -> list[str]:
+        """Say of each row why the model, or arithmetic, would not take it; empty if it does."""
+        reasons = [""] * len(matrix)
+        ours = [self.model.columns] if isinstance(self.model, TreeEnsemble) else []
+        takes_missing = np.array([c.takes_missing for columns in ours for c in columns] or [True])
+        largest = np.array(
+            [np.inf if c.is_category else c.largest for columns in ours for c in columns]
+            or [np.inf]
+        )
+        missing = np.isnan(matrix) & ~takes_missing
+        with np.errstate(invalid="ignore"):
+            large = np.abs(matrix) > largest
+        for wrong, what in (
+            (np.isinf(matrix), "is infinite"),
+            (large, "is larger than the model takes"),
+            (missing, "is missing, and the model takes no missing values"),
+        ):
+            for i in np.flatnonzero(wrong.any(axis=1)):
+                reasons[i] = reasons[i] or f"{self.names[int(wrong[i].argmax())]} {what}"
+        return reasons
+
+    def read_given(self, X: Any) -> Floats:
+        """Read counterfactuals that were made elsewhere: (n, d) float64, unchecked."""
+        return self.codec.read(X, "base")
+
+    def _read(self, X: Any, what: str) -> Floats:
+        matrix = self.codec.read(X, what)
+        if isinstance(self.model, TreeEnsemble):
+            # Some values mean "missing" to a model; it also knows what it refuses.
+            matrix[np.isnan(self.model.read(X, what))] = np.nan
+        return matrix
+
+    def _names_for_arrays(self, schema: Schema | None) -> tuple[str, ...] | None:
+        """Names for the columns of an array: the model's, else the schema's, else none."""
+        if isinstance(self.model, TreeEnsemble) and self.model.named:
+            return self.model.names
+        return None if schema is None else schema.names
+
+    def _order(self, layout: Layout) -> tuple[str, ...]:
+        """Give the table's column names in the model's order."""
+        if not isinstance(self.model, TreeEnsemble) or not self.model.named:
+            return layout.names
+        spelled = {name.replace(" ", "_"): name for name in layout.names}
+        spelled |= {name: name for name in layout.names}
+        return tuple(spelled.get(name, name) for name in self.model.names)
+
+    # --- asking the model ------------------------------------------------------------------------
+
+    def score(self, matrix: Floats) -> Floats:
+        """Score points that are given as numbers: (n,) float64."""
+        if len(matrix) == 0:
+            return np.zeros(0)
+        if isinstance(self.model, BlackBox):
+            return self.model.score(self.codec.write(matrix))
+        ensemble, numbers = self.model, self._model_numbers(matrix)
+        out = np.empty(len(matrix))
+
+        def run(part: slice) -> None:
+            out[part] = ensemble.score_matrix(numbers[part])
+
+        in_threads(run, len(matrix), 1024)
+        return out
+
+    def accepts(self, matrix: Floats, gamma: float | None = None) -> Bools:
+        """Tell which points are accepted, with a score above `gamma` if that is higher: (n,)."""
+        return np.asarray(self.score(matrix) > self.bar(gamma))
+
+    def bar(self, gamma: float | None) -> float:
+        """Return the score that an answer must be above."""
+        return self.threshold if gamma is None else max(gamma, self.threshold)
+
+    def stability(self, matrix: Floats, noise: Noise) -> Stability:
+        """Measure the stability of points."""
+        if len(matrix) == 0:
+            return Stability(np.zeros(0), np.zeros(0), np.zeros(0), 0)
+        return noise.measure(self._probe(matrix, noise))
+
+    def passes(self, matrix: Floats, tau: float, noise: Noise) -> Bools:
+        """Tell which points pass the stability test: (n,) bool."""
+        if len(matrix) == 0:
+            return np.zeros(0, dtype=bool)
+        return noise.passes(self._probe(matrix, noise), tau)
+
+    def _probe(self, matrix: Floats, noise: Noise) -> Any:
+        points = (
+            self.codec.write(matrix)
+            if isinstance(self.model, BlackBox)
+            else self._model_numbers(matrix)
+        )
+        # A black box sees its columns as the table has them.
+        order = (
+            [self.names.index(name) for name in self.codec.layout.names]
+            if isinstance(self.model, BlackBox)
+            else list(range(len(self.names)))
+        )
+        names = tuple(self.names[j] for j in order)
+        return noise.open(self.model, points, self.rules.noise[order], names)
+
+    def _model_numbers(self, matrix: Floats) -> Floats:
+        """Turn the schema's numbers into those that the ensemble's splits are written in."""
+        assert isinstance(self.model, TreeEnsemble)  # noqa: S101 - for the type checker
+        plain = all(not column.needs_settling for column in self.model.columns)
+        if plain:
+            return np.ascontiguousarray(matrix)
+        out = np.array(matrix, dtype=np.float64, order="C")
+        for j, (levels, codes) in self._codes.items():
+            known = ~np.isnan(out[:, j])
+            out[known, j] = codes[np.searchsorted(levels, out[known, j])]
+        for j, column in enumerate(self.model.columns):
+            if column.missing_range is not None:
+                low, high = column.missing_range
+                out[(out[:, j] >= low) & (out[:, j] <= high), j] = np.nan
+        return out
+
+    def _check_bridge(self, support: Floats, X_train: Any) -> None:
+        """Make sure that our numbers mean to the ensemble what the table means to it."""
+        if isinstance(self.model, BlackBox):
+            return
+        theirs = self.model.read(X_train, "X_train")
+        if not np.array_equal(self._model_numbers(support), theirs, equal_nan=True):
+            raise RobxError(
+                "The training table reads differently through the schema than through the model. "
+                "Please report this with the dtypes of its columns."
+            )
+
+    # --- shared by methods -----------------------------------------------------------------------
+
+    def stability_of_support(self, noise: Noise) -> Stability:
+        """Measure the stability of every accepted row once."""
+        found: Stability = self.cached(
+            ("stability", noise.key(self.names)), lambda: self.stability(self.support.rows, noise)
+        )
+        return found
+
+    def stable_rows(self, tau: float, noise: Noise) -> NDArray[np.int8]:
+        """Return what is known of each accepted row: 0 not tested yet, 1 stable, 2 not stable.
+
+        The caller fills it in as it tests rows.
+        """
+        found: NDArray[np.int8] = self.cached(
+            ("stable", noise.key(self.names), tau), lambda: np.zeros(len(self.support), np.int8)
+        )
+        return found
+
+    def cached(self, key: Any, make: Any) -> Any:
+        """Return what was made under a key, made now if it was not."""
+        with self._lock:
+            if key not in self._cache:
+                self._cache[key] = make()
+            return self._cache[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in {"_cache", "_lock"}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._cache = {}
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Problem: {self.n_rows} rows, {len(self.support)} accepted (score > "
+            f"{self.threshold:g}), {len(self.schema)} features>"
+        )
+
+
+def _check_threshold(threshold: Any) -> float:
+    is_number = isinstance(threshold, int | float | np.integer | np.floating)
+    if not is_number or isinstance(threshold, bool) or not 0 <= threshold < 1:
+        raise InvalidInput(
+            f"The 'threshold' parameter of Problem must be a number from 0 to below 1. Got "
+            f"{threshold!r} instead."
+        )
+    return float(threshold)
+
+
+def _in_order(schema: Schema, names: tuple[str, ...]) -> Schema:
+    """Put a schema's features into the model's order."""
+    place = {feature.name: feature for feature in schema.features}
+    lacking = [name for name in names if name not in place]
+    extra = [name for name in place if name not in names]
+    if lacking or extra:
+        raise InvalidInput(
+            f"The schema must name the model's columns. Not in the schema: {lacking[:8]}; not "
+            f"among the model's columns: {extra[:8]}."
+        )
+    return Schema(tuple(place[name] for name in names), schema.relations, schema.optional_groups)
+
+
+def _guess(model: TreeEnsemble | BlackBox, X_train: Any, layout: Layout) -> Schema:
+    """Guess a schema; columns that the model splits by category are categorical."""
+    guessed = Schema.infer(X_train)
+    features = [f.replaced(name=n) for f, n in zip(guessed.features, layout.names, strict=True)]
+    if isinstance(model, TreeEnsemble):
+        spelled = {name.replace(" ", "_"): j for j, name in enumerate(layout.names)}
+        spelled |= {name: j for j, name in enumerate(layout.names)}
+        for position, column in enumerate(model.columns):
+            j = spelled.get(column.name, position) if model.named else position
+            if column.is_category and features[j].is_number and features[j].levels is None:
+                levels = np.unique(np.asarray(model.read(X_train)[:, position]))
+                known = tuple(int(level) for level in levels[~np.isnan(levels)])
+                values = column.categories if column.by_value and column.categories else known
+                features[j] = Feature(features[j].name, "categorical", levels=values)
+    return Schema(tuple(features))
+
+
+def _category_codes(
+    ensemble: TreeEnsemble, codec: Codec, X_train: Any
+) -> dict[int, tuple[Floats, Floats]]:
+    """Ask the ensemble for its codes of the levels of columns that it splits by category.
+
+    Returns for each such column the level numbers, ascending, and their codes.
+    """
+    found = {}
+    some = codec.read(X_train, "X_train")[:1]
+    for j, column in enumerate(ensemble.columns):
+        levels = np.sort(np.array(codec.features[j].level_numbers, dtype=np.float64))
+        if not column.is_category or len(levels) == 0:
+            continue
+        rows = np.repeat(some, len(levels), axis=0)
+        rows[:, j] = levels
+        found[j] = (levels, ensemble.read(codec.write(rows), "the schema's levels")[:, j])
+    return found
+
+
+def _refuse_empty_columns(support: Floats, schema: Schema) -> None:
+    empty = ~np.isfinite(support).any(axis=0)
+    if empty.any():
+        raise InvalidInput(
+            f"Column '{schema.names[int(empty.argmax())]}' of X_train has no value in any row, so "
+            "it has no scale. Drop it, or pass rows that have it."
+        )

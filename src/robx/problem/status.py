@@ -1,0 +1,23 @@
+"""`Status`: how a search for one applicant ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Status"]
+
+
+class Status(StrEnum):
+    """How the search for one applicant ended.
+
+    Examples
+    --------
+    >>> Status.OK == "ok"
+    True
+    """
+
+    OK = "ok"
+    ACCEPTED = "already accepted"
+    INFEASIBLE = "infeasible"
+    UNSTABLE = "unstable"
+    BUDGET = "budget used up"

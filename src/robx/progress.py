@@ -1,0 +1,48 @@
+"""A progress bar on long batches."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ["Progress", "no_progress"]
+
+
+class Progress:
+    """Counts applicants as they are answered; shows a bar if asked to.
+
+    Parameters
+    ----------
+    total : int
+    title : str
+    shown : bool
+    """
+
+    def __init__(self, total: int, title: str, *, shown: bool = False) -> None:
+        self.done = 0
+        self._bar: Any = None
+        if shown:
+            from tqdm import tqdm  # noqa: PLC0415 - only where it is looked at
+
+            self._bar = tqdm(total=total, desc=title, unit=" applicants")
+
+    def add(self, n: int) -> None:
+        """Count n more as done."""
+        self.done += n
+        if self._bar is not None:
+            self._bar.update(n)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+no_progress = Progress(0, "")

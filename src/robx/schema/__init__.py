@@ -1,0 +1,17 @@
+"""What columns are, what may change, and what a change costs.
+
+`feature` and `relation` are what a user states, `schema` holds them together; `guess` proposes one
+for a table. `codec` turns tables into numbers and back, `rules` are the schema as arrays, and
+`projection` finds the nearest point that keeps them.
+"""
+
+from __future__ import annotations
+
+from robx.schema.codec import Codec
+from robx.schema.feature import Feature
+from robx.schema.projection import project
+from robx.schema.relation import Relation
+from robx.schema.rules import Norm, Rules
+from robx.schema.schema import Schema, check_norm
+
+__all__ = ["Codec", "Feature", "Norm", "Relation", "Rules", "Schema", "check_norm", "project"]

@@ -1,0 +1,131 @@
+"""From a table to numbers and back, as a schema's features and the table's dtypes say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.schema.feature import Feature
+from robx.tables import Column, Layout, Storage, read_matrix, rewrite, write
+
+__all__ = ["Codec"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Reads tables into (n, d) float64 in the order of the features, and writes them back.
+
+    Parameters
+    ----------
+    features : d Features
+    layout : Layout
+        How the training table stores its columns.
+    """
+
+    features: tuple[Feature, ...]
+    layout: Layout
+
+    def __post_init__(self) -> None:
+        have, want = set(self.layout.names), {f.name for f in self.features}
+        if len(self.layout.names) != len(self.features) or have != want:
+            raise InvalidInput(
+                f"The schema and the table must have the same columns. Only in the schema: "
+                f"{sorted(want - have)[:8]}; only in the table: {sorted(have - want)[:8]}."
+            )
+        for feature, storage, labels in zip(
+            self.features, self._storage, self.holds_labels, strict=True
+        ):
+            known = labels or storage.is_boolean or (storage.is_number and not storage.is_half)
+            if not known:
+                raise InvalidInput(
+                    f"Column '{feature.name}' must hold numbers of 32 bits or more, booleans, text "
+                    f"or categories. Got {storage.dtype}."
+                )
+            if labels and feature.levels is None:
+                raise InvalidInput(
+                    f"Column '{feature.name}' holds text or categories, so its feature must be "
+                    f"ordinal or categorical with levels. Got {feature.kind}."
+                )
+            if not labels and any(isinstance(v, str) for v in feature.levels or ()):
+                raise InvalidInput(
+                    f"Column '{feature.name}' holds numbers; the levels of its feature are text. "
+                    "Give the numbers as levels and the text as labels."
+                )
+
+    @cached_property
+    def _storage(self) -> list[Storage]:
+        place = dict(zip(self.layout.names, self.layout.columns, strict=True))
+        return [place[f.name] for f in self.features]
+
+    @cached_property
+    def holds_labels(self) -> NDArray[np.bool_]:
+        """Columns of text or a category dtype: (d,) bool."""
+        return np.array([s.is_text or s.is_category for s in self._storage], dtype=bool)
+
+    @cached_property
+    def whole(self) -> NDArray[np.bool_]:
+        """Columns that hold whole numbers only: (d,) bool."""
+        return np.array([s.is_integer or s.is_boolean for s in self._storage], dtype=bool)
+
+    @cached_property
+    def single(self) -> NDArray[np.bool_]:
+        """Columns stored in less than double precision: (d,) bool."""
+        return np.array([s.is_single for s in self._storage], dtype=bool)
+
+    def read(self, X: Any, what: str) -> Floats:
+        """Read a table: (n, d) float64, never the caller's own memory."""
+        columns = [
+            Column(f.name, len(f.levels), f.levels, by_value=True)
+            if labels and f.levels is not None
+            else Column(f.name)
+            for f, labels in zip(self.features, self.holds_labels, strict=True)
+        ]
+        matrix = read_matrix(X, columns, named=self.layout.kind != "numpy", what=what)
+        matrix = np.array(matrix, dtype=np.float64, order="C")
+        for j in np.flatnonzero(self.holds_labels):
+            matrix[:, j] = _looked_up(matrix[:, j], self.features[j].level_numbers)
+        return matrix
+
+    def values(self, matrix: Floats) -> list[NDArray[Any]]:
+        """Give the columns as the table holds them: numbers, or levels as objects."""
+        return [self._values_of(j, matrix[:, j]) for j in range(len(self.features))]
+
+    def _values_of(self, j: int, numbers: Floats) -> NDArray[Any]:
+        if not self.holds_labels[j]:
+            return numbers
+        feature = self.features[j]
+        word = dict(zip(feature.level_numbers, feature.levels or (), strict=True))
+        out = np.empty(len(numbers), dtype=object)
+        out[:] = [word.get(number) for number in numbers.tolist()]
+        return out
+
+    def write(self, matrix: Floats) -> Any:
+        """Make a table of the training kind and dtypes."""
+        place = {
+            f.name: values for f, values in zip(self.features, self.values(matrix), strict=True)
+        }
+        return write([place[name] for name in self.layout.names], self.layout)
+
+    def rewrite(self, X: Any, before: Floats, after: Floats) -> Any:
+        """Copy a table with those cells replaced in which the two matrices differ."""
+        changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
+        order = [self.layout.names.index(f.name) for f in self.features]
+        by_layout = np.argsort(order)
+        values = self.values(after)
+        return rewrite(X, self.layout, changed[:, by_layout], [values[j] for j in by_layout])
+
+
+def _looked_up(places: Floats, numbers: Sequence[float]) -> Floats:
+    """Turn places among the levels into the levels' numbers; NaN stays."""
+    out = np.full(len(places), np.nan)
+    known = ~np.isnan(places)
+    out[known] = np.asarray(numbers)[places[known].astype(np.int64)]
+    return out

@@ -1,0 +1,221 @@
+"""`Feature`: what a column is, and what may be done to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from robx.errors import InvalidInput
+from robx.tables import Category
+
+__all__ = ["Change", "Feature", "Kind"]
+
+Kind = Literal["continuous", "integer", "ordinal", "categorical", "onehot"]
+Change = Literal["any", "increase", "decrease", "none"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CHANGES: tuple[Change, ...] = get_args(Change)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column: what its values mean and which of them an applicant may come to have.
+
+    Parameters
+    ----------
+    name : str
+        The column's name.
+    kind : {"continuous", "integer", "ordinal", "categorical", "onehot"}
+        Numbers on a line; whole numbers; ordered levels; categories without order; or one 0/1
+        column of a group of which one is set.
+    change : {"any", "increase", "decrease", "none"}
+        Which way the value may move. "none" is an immutable feature.
+    low, high : float, optional
+        Least and greatest value that an answer may hold.
+    resolution : float, optional
+        Continuous features move to whole multiples of this.
+    levels : sequence or mapping, optional
+        Of ordinal and categorical features: the values as they stand in the table, ordinal ones
+        from lowest to highest. A mapping gives each value its words.
+    labels : sequence of str, optional
+        The words for `levels`, where they are not given as a mapping.
+    group : str, optional
+        The one-hot group that the column belongs to.
+    scale : float, optional
+        What counts as one unit of cost, and of noise. The range of the training table unless given.
+    noise : float, optional
+        Unit of noise where it differs from `scale`; 0 keeps the column fixed in the stability test.
+        Categories and one-hot columns get none in any case.
+    weight : float
+        Factor on the cost of changing this feature.
+    may_fill : bool
+        Whether a missing value may be filled in. It then costs as much as a move by one `scale`.
+
+    Examples
+    --------
+    >>> savings = Feature("savings", "ordinal", change="increase",
+    ...                   levels={0: "under 100", 1: "100 to 500", 2: "500 or more"})
+    >>> savings.say(1.0)
+    '100 to 500'
+    """
+
+    name: str
+    kind: Kind = "continuous"
+    change: Change = "any"
+    low: float | None = None
+    high: float | None = None
+    resolution: float | None = None
+    levels: tuple[Category, ...] | None = None
+    labels: tuple[str, ...] | None = None
+    group: str | None = None
+    scale: float | None = None
+    noise: float | None = None
+    weight: float = 1.0
+    may_fill: bool = False
+
+    def __post_init__(self) -> None:
+        _take_levels(self)
+        for complaint in _complaints(self):
+            raise InvalidInput(f"Feature {self.name!r}: {complaint}.")
+
+    # --- what it is ------------------------------------------------------------------------------
+
+    @property
+    def is_number(self) -> bool:
+        """Whether differences of its values mean something."""
+        return self.kind in {"continuous", "integer", "ordinal"}
+
+    @property
+    def level_numbers(self) -> tuple[float, ...]:
+        """The levels as numbers: themselves where they are numbers, else their places from 0."""
+        if self.levels is None:
+            return ()
+        if all(isinstance(level, int | float) for level in self.levels):
+            return tuple(float(level) for level in self.levels)
+        return tuple(float(place) for place in range(len(self.levels)))
+
+    def say(self, number: float) -> str:
+        """Put a value in words."""
+        if math.isnan(number):
+            return "missing"
+        if self.levels is not None and number in self.level_numbers:
+            place = self.level_numbers.index(number)
+            return self.labels[place] if self.labels else str(self.levels[place])
+        if number == round(number) and abs(number) < 1e15:
+            return str(int(number))
+        return np.format_float_positional(float(f"{number:.6g}"), trim="-")
+
+    def constraint(self) -> str:
+        """Name what may be done to it, in words."""
+        ways = {"none": "fixed", "increase": "may only rise", "decrease": "may only fall"}
+        parts = [ways[self.change]] if self.change in ways else []
+        if self.low is not None and self.high is not None:
+            parts.append(f"from {self.say(self.low)} to {self.say(self.high)}")
+        elif self.low is not None:
+            parts.append(f"at least {self.say(self.low)}")
+        elif self.high is not None:
+            parts.append(f"at most {self.say(self.high)}")
+        if self.resolution is not None:
+            parts.append(f"in steps of {self.say(self.resolution)}")
+        return ", ".join(parts) or "free"
+
+    # --- to and from plain values -----------------------------------------------------------------
+
+    def replaced(self, **changes: Any) -> Feature:
+        """Return a copy with some of its fields changed."""
+        unknown = [name for name in changes if name not in {f.name for f in fields(self)}]
+        if unknown:
+            known = ", ".join(f.name for f in fields(self) if f.name != "name")
+            raise InvalidInput(f"A feature has no {unknown[0]!r}. It has {known}.")
+        if "levels" in changes and "labels" not in changes:
+            changes["labels"] = None
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is not as by default, as plain values."""
+        plain = {
+            f.name: value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) != f.default or f.name == "kind"
+        }
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
+
+
+def _take_levels(feature: Feature) -> None:
+    """Split a mapping of levels into values and words; turn lists into tuples."""
+    levels, labels = feature.levels, feature.labels
+    if isinstance(levels, Mapping):
+        levels, labels = tuple(levels), tuple(map(str, levels.values()))
+    if isinstance(levels, str) or (levels is not None and not isinstance(levels, Iterable)):
+        raise InvalidInput(
+            f"Feature {feature.name!r}: levels must be a list of values, or a mapping from values "
+            f"to words. Got {levels!r}."
+        )
+    plain = None if levels is None else tuple(_plain(level) for level in levels)
+    object.__setattr__(feature, "levels", plain)
+    object.__setattr__(feature, "labels", None if labels is None else tuple(map(str, labels)))
+    for name in ("low", "high", "resolution", "scale", "noise", "weight"):
+        value = getattr(feature, name)
+        if isinstance(value, int | np.integer | np.floating) and not isinstance(value, bool):
+            object.__setattr__(feature, name, float(value))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _complaints(f: Feature) -> Iterable[str]:
+    if not isinstance(f.name, str):
+        yield f"its name must be text. Got {f.name!r}"
+    if f.kind not in KINDS:
+        yield f"kind must be one of {', '.join(KINDS)}. Got {f.kind!r}"
+    if f.change not in CHANGES:
+        yield f"change must be one of {', '.join(CHANGES)}. Got {f.change!r}"
+    for name in ("low", "high", "resolution", "scale", "noise", "weight"):
+        value = getattr(f, name)
+        if value is not None and (not isinstance(value, float) or not math.isfinite(value)):
+            yield f"{name} must be a finite number. Got {value!r}"
+    if not isinstance(f.may_fill, bool):
+        yield f"may_fill must be true or false. Got {f.may_fill!r}"
+    yield from _number_complaints(f)
+    yield from _level_complaints(f)
+
+
+def _number_complaints(f: Feature) -> Iterable[str]:
+    if f.low is not None and f.high is not None and f.low > f.high:
+        yield f"low must not be above high. Got {f.low:g} and {f.high:g}"
+    if f.resolution is not None and (f.resolution <= 0 or f.kind != "continuous"):
+        yield f"a resolution is a positive step of a continuous feature. Got {f.resolution!r}"
+    if f.scale is not None and f.scale <= 0:
+        yield f"scale must be positive. Got {f.scale:g}"
+    if f.noise is not None and f.noise < 0:
+        yield f"noise must not be negative. Got {f.noise:g}"
+    if f.weight < 0:
+        yield f"weight must not be negative. Got {f.weight:g}"
+    unordered = f.kind in {"categorical", "onehot"}
+    if unordered and (f.low is not None or f.high is not None):
+        yield f"a {f.kind} feature has no order, so no low or high. List its levels instead"
+    if unordered and f.change in {"increase", "decrease"}:
+        yield f"a {f.kind} feature has no order, so it cannot only {f.change}"
+
+
+def _level_complaints(f: Feature) -> Iterable[str]:
+    if (f.group is not None) != (f.kind == "onehot"):
+        yield "a one-hot feature, and no other, names its group"
+    has_levels = f.kind in {"ordinal", "categorical"}
+    if (f.levels is not None) != has_levels:
+        yield "ordinal and categorical features, and no others, list their levels"
+    if f.levels is None:
+        return
+    kinds = {isinstance(level, str) for level in f.levels}
+    if not f.levels or not all(isinstance(level, str | int | float) for level in f.levels):
+        yield f"levels must be text or numbers, at least one. Got {f.levels!r}"
+    elif len(set(f.levels)) != len(f.levels) or len(kinds) > 1:
+        yield f"levels must differ, and be all text or all numbers. Got {f.levels!r}"
+    elif f.kind == "ordinal" and list(f.level_numbers) != sorted(f.level_numbers):
+        yield f"ordinal levels that are numbers must rise. Got {f.levels!r}"
+    if f.labels is not None and len(f.labels) != len(f.levels):
+        yield f"labels must be as many as levels, {len(f.levels)}. Got {len(f.labels)}"

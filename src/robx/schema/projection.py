@@ -1,0 +1,135 @@
+"""The nearest point that keeps all rules, relations included."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.kernels import grids
+from robx.schema.rules import Rules
+
+__all__ = ["project"]
+
+Floats = NDArray[np.float64]
+
+#: Branch-and-bound nodes before the solver gives its best so far.
+NODE_LIMIT = 2000
+
+
+def project(
+    rules: Rules, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Bring points onto what the applicants may have, and tell for which there is such a point.
+
+    Without relations columns do not depend on each other, and the nearest allowed value of each
+    makes the nearest point. Where a relation is broken after that, the columns that it ties
+    together are solved for as a small mixed-integer program, nearest in L1.
+
+    Returns
+    -------
+    points : (n, d) float64
+    possible : (n,) bool
+    """
+    out = rules.snap(Z, X, bounds)
+    known = ~np.isnan(out)
+    within = (out >= bounds[0]) & (out <= bounds[1])
+    possible = np.asarray((within | ~known).all(axis=1))
+    for i in np.flatnonzero(possible & ~rules.keeps_relations(out)):
+        found = _solve(rules, Z[i], X[i], bounds[0][i], bounds[1][i], out[i])
+        possible[i] = found is not None
+        if found is not None:
+            out[i] = found
+    return out, possible
+
+
+def _solve(
+    rules: Rules, z: Floats, x: Floats, low: Floats, high: Floats, start: Floats
+) -> Floats | None:
+    """Nearest point that keeps the relations, over the columns they name; the others stay.
+
+    Each such column is ``value = step * whole number``, a choice among its levels, or free; its
+    distance from the wanted value is a variable of its own.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - loads slowly
+
+    matrix, bound = rules._relation_arrays
+    kind, numerator, denominator, _, level_start, level_value = rules.grid
+    names = (matrix != 0).any(axis=0)
+    tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
+    known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)
+    unit = rules.unit(1)
+    wanted = np.where(np.isnan(z), start, z)
+    # Variables: for each tied column its parts (one, or one a level), then its distance.
+    value_of: dict[int, list[tuple[int, float]]] = {}
+    lows: list[float] = []
+    highs: list[float] = []
+    price: list[float] = []
+    whole: list[int] = []
+    choice: list[list[int]] = []
+    for j in tied:
+        if kind[j] == grids.LEVELS:
+            levels = level_value[level_start[j] : level_start[j + 1]]
+            options = [float(v) for v in levels if low[j] <= v <= high[j]]
+            options += [float(x[j])] if low[j] <= x[j] <= high[j] and x[j] not in options else []
+            value_of[j] = [(len(lows) + n, option) for n, option in enumerate(options)]
+            choice.append([place for place, _ in value_of[j]])
+            lows += [0.0] * len(options)
+            highs += [1.0] * len(options)
+            whole += [1] * len(options)
+            price += [0.0] * len(options)
+        else:
+            step = numerator[j] / denominator[j] if kind[j] == grids.STEP else 1.0
+            value_of[j] = [(len(lows), step)]
+            is_step = kind[j] == grids.STEP
+            lows.append(np.ceil(low[j] / step - 1e-9) if is_step else low[j])
+            highs.append(np.floor(high[j] / step + 1e-9) if is_step else high[j])
+            whole.append(int(is_step))
+            price.append(0.0)
+    n_values = len(lows)
+    rows: list[Floats] = []
+    limits: list[tuple[float, float]] = []
+    n_all = n_values + len(tied)
+
+    def row(parts: list[tuple[int, float]]) -> Floats:
+        out = np.zeros(n_all)
+        for place, factor in parts:
+            out[place] += factor
+        return out
+
+    for n, j in enumerate(tied):
+        away = [(n_values + n, -1.0)]
+        rows += [row(value_of[j] + away), row([(p, -f) for p, f in value_of[j]] + away)]
+        limits += [(-np.inf, wanted[j]), (-np.inf, -wanted[j])]
+        price.append(float(unit[j]) or 1e-9)
+    for places in choice:
+        rows.append(row([(place, 1.0) for place in places]))
+        limits.append((1.0, 1.0))
+    for r in np.flatnonzero(known):
+        parts = [(p, f * matrix[r, j]) for j in tied for p, f in value_of[j] if matrix[r, j] != 0]
+        rows.append(row(parts))
+        limits.append((-np.inf, bound[r]))
+    solved = milp(
+        np.array(price),
+        integrality=np.array(whole + [0] * len(tied)),
+        bounds=Bounds(np.array(lows + [0.0] * len(tied)), np.array(highs + [np.inf] * len(tied))),
+        constraints=LinearConstraint(
+            np.array(rows), [limit[0] for limit in limits], [limit[1] for limit in limits]
+        ),
+        options={"node_limit": NODE_LIMIT},
+    )
+    if solved.x is None:
+        return None
+    out = start.copy()
+    for j in tied:
+        out[j] = sum(solved.x[place] * factor for place, factor in value_of[j])
+    # The solver's answer is good to some digits: bring it home, and look.
+    settled = rules.snap(out[None], x[None], (low[None], high[None]))[0]
+    for candidate in (settled, out):
+        if rules.keeps_relations(candidate[None])[0] and _is_home(rules, candidate, x, low, high):
+            return candidate
+    return None
+
+
+def _is_home(rules: Rules, point: Floats, x: Floats, low: Floats, high: Floats) -> bool:
+    home = rules.snap(point[None], x[None], (low[None], high[None]))[0]
+    return bool(((home == point) | (np.isnan(home) & np.isnan(point))).all())

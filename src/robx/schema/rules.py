@@ -1,0 +1,319 @@
+"""A schema as arrays: what may change, by how much, and at what cost.
+
+Everything here works on matrices of numbers, (n, d) float64: numbers as they are, levels and
+categories by `Feature.level_numbers`, missing values as NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.kernels import grids
+from robx.schema.feature import Feature
+from robx.schema.relation import Relation
+
+__all__ = ["Norm", "Rules"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Norm = Literal[1, 2]
+
+#: A broken relation by less than this share of its terms is rounding.
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The conditions of a schema on points for given applicants.
+
+    Parameters
+    ----------
+    features : d Features
+    relations : Relations
+    optional_groups : names of one-hot groups that may have no member set
+    whole : (d,) bool
+        Columns that are stored as integers.
+    single : (d,) bool
+        Columns that are stored as float32.
+    seen : (2, d) float64
+        Least and greatest value in the training table. Advice does not lead beyond these, nor,
+        where the applicant is beyond already, further out.
+    """
+
+    features: tuple[Feature, ...]
+    relations: tuple[Relation, ...]
+    optional_groups: tuple[str, ...]
+    whole: Bools
+    single: Bools
+    seen: Floats
+
+    # --- arrays ----------------------------------------------------------------------------------
+
+    @cached_property
+    def is_label(self) -> Bools:
+        """Columns of categories, in which only equality has a meaning: (d,) bool."""
+        return np.array([f.kind == "categorical" for f in self.features], dtype=bool)
+
+    @cached_property
+    def may_fill(self) -> Bools:
+        """Columns whose missing values may be filled: (d,) bool."""
+        return np.array([f.may_fill for f in self.features], dtype=bool)
+
+    @cached_property
+    def scale(self) -> Floats:
+        """Units of cost, without weights: (d,) float64."""
+        lacking = [f.name for f in self.features if f.scale is None]
+        if lacking:
+            raise InvalidInput(
+                f"Feature {lacking[0]!r} has no scale, so a cost cannot be given. Call "
+                "schema.fit(X_train), which takes each column's range, or state one."
+            )
+        return np.array([f.scale for f in self.features], dtype=np.float64)
+
+    def unit(self, norm: Norm) -> Floats:
+        """Cost of moving by 1 in each column, or of another category: (d,) float64.
+
+        A change of a one-hot group moves two members; together they cost as much as a change of
+        one category does.
+        """
+        share = {1: 0.5, 2: np.sqrt(0.5)}[norm]
+        halves = np.array([share if f.kind == "onehot" else 1.0 for f in self.features])
+        weight = np.array([f.weight for f in self.features])
+        return np.asarray(weight * halves / self.scale)
+
+    @cached_property
+    def fill_cost(self) -> Floats:
+        """Cost of filling in a missing value: (d,) float64."""
+        return np.array([f.weight for f in self.features], dtype=np.float64)
+
+    @cached_property
+    def noise(self) -> Floats:
+        """Unit of noise of each column: (d,) float64."""
+        units = [f.scale if f.noise is None else f.noise for f in self.features]
+        return np.array(
+            [u if f.is_number else 0.0 for f, u in zip(self.features, units, strict=True)],
+            dtype=np.float64,
+        )
+
+    @cached_property
+    def grid(self) -> tuple[NDArray[np.int64], Floats, Floats, Bools, NDArray[np.int64], Floats]:
+        """The grids as `robx.kernels.grids` takes them."""
+        kind = np.full(len(self.features), grids.FREE, dtype=np.int64)
+        step = [Fraction(1)] * len(self.features)
+        levels: list[tuple[float, ...]] = []
+        for j, f in enumerate(self.features):
+            levels.append(tuple(sorted(f.level_numbers)))
+            if f.kind == "onehot":
+                levels[j] = (0.0, 1.0)
+            if levels[j]:
+                kind[j] = grids.LEVELS
+            elif f.resolution is not None:
+                kind[j], step[j] = grids.STEP, _as_fraction(f.resolution)
+            if not levels[j] and (f.kind == "integer" or self.whole[j]):
+                kind[j] = grids.STEP
+                step[j] = Fraction(max(1, -(-step[j] // 1)))
+        start = np.cumsum([0, *map(len, levels)]).astype(np.int64)
+        flat = np.array([v for values in levels for v in values], dtype=np.float64)
+        numerator = np.array([float(s.numerator) for s in step])
+        denominator = np.array([float(s.denominator) for s in step])
+        return kind, numerator, denominator, self.single, start, flat
+
+    @cached_property
+    def groups(self) -> dict[str, NDArray[np.int64]]:
+        """Columns of each one-hot group."""
+        names = dict.fromkeys(f.group for f in self.features if f.group is not None)
+        return {
+            name: np.array([j for j, f in enumerate(self.features) if f.group == name])
+            for name in names
+        }
+
+    @cached_property
+    def _group_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools, Bools]:
+        members = list(self.groups.values())
+        start = np.cumsum([0, *map(len, members)]).astype(np.int64)
+        flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
+        optional = np.array([name in self.optional_groups for name in self.groups], dtype=bool)
+        fixed = np.array([self.features[m[0]].change == "none" for m in members], dtype=bool)
+        return start, flat.astype(np.int64), optional, fixed
+
+    @cached_property
+    def _relation_arrays(self) -> tuple[Floats, Floats]:
+        place = {f.name: j for j, f in enumerate(self.features)}
+        matrix = np.zeros((len(self.relations), len(self.features)))
+        for i, relation in enumerate(self.relations):
+            for name, coefficient in relation.terms:
+                matrix[i, place[name]] = coefficient
+        return matrix, np.array([relation.bound for relation in self.relations], dtype=np.float64)
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether every known value may become every other known value."""
+        return not self.relations and all(
+            f.change == "any" and f.low is None and f.high is None for f in self.features
+        )
+
+    # --- what is allowed -------------------------------------------------------------------------
+
+    def bounds(self, X: Floats) -> tuple[Floats, Floats]:
+        """Least and greatest allowed value of each column for each applicant: (n, d) each.
+
+        A low above its high is a column with nowhere to go.
+        """
+        low, high = np.fmin(X, self.seen[0]), np.fmax(X, self.seen[1])
+        for j, f in enumerate(self.features):
+            if f.kind == "categorical":
+                low[:, j], high[:, j] = -np.inf, np.inf
+            # A stated range counts, also where nobody was seen in it.
+            low[:, j] = low[:, j] if f.low is None else f.low
+            high[:, j] = high[:, j] if f.high is None else f.high
+            if f.change in {"none", "increase"}:
+                low[:, j] = np.fmax(low[:, j], X[:, j])
+            if f.change in {"none", "decrease"}:
+                high[:, j] = np.fmin(high[:, j], X[:, j])
+        return low, high
+
+    def snap(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+        """Bring wanted points onto the nearest values that the applicants may have: (n, d).
+
+        Column by column, and group by group: relations are not looked at.
+        """
+        Z = np.ascontiguousarray(Z, dtype=np.float64)
+        out = np.empty_like(Z)
+        grids.snap(Z, X, bounds[0], bounds[1], self.may_fill, *self.grid, out)
+        if self.groups:
+            grids.settle_groups(Z, X, *self._group_arrays, out)
+        return out
+
+    def keeps_relations(self, Z: Floats) -> Bools:
+        """Whether each point keeps all relations: (n,) bool."""
+        return np.asarray(self._excess(Z).max(axis=1, initial=-np.inf) <= 0)
+
+    def _excess(self, Z: Floats) -> Floats:
+        """By how much each relation is broken, beyond rounding: (n, relations)."""
+        matrix, bound = self._relation_arrays
+        involved = matrix != 0
+        out = np.empty((len(Z), len(bound)))
+        for i in range(len(bound)):
+            terms = Z[:, involved[i]] * matrix[i, involved[i]]
+            size = np.abs(terms).sum(axis=1) + abs(bound[i])
+            excess = terms.sum(axis=1) - bound[i] - SLACK * size
+            out[:, i] = np.where(np.isnan(excess), -1.0, excess)
+        return out
+
+    # --- what is broken, what it costs -----------------------------------------------------------
+
+    def broken(self, Z: Floats, X: Floats) -> list[list[str]]:
+        """Name, for each point, what it breaks for its applicant."""
+        bounds = self.bounds(X)
+        at_home = self.snap(Z, X, bounds)
+        outside = self._outside(Z, X, bounds, at_home)
+        excess = self._excess(Z)
+        found: list[list[str]] = []
+        for i in range(len(Z)):
+            names: dict[str, None] = {}
+            for j in np.flatnonzero(outside[i]):
+                f = self.features[j]
+                if f.group is None:
+                    names[f"{f.name} ({self._complaint(f, Z[i, j], X[i, j])})"] = None
+                else:
+                    how = "fixed" if f.change == "none" else "one member must be set"
+                    names[f"{f.group} ({how})"] = None
+            names.update({self.relations[r].text: None for r in np.flatnonzero(excess[i] > 0)})
+            found.append(list(names))
+        return found
+
+    def _outside(
+        self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats], at_home: Floats
+    ) -> Bools:
+        same = (at_home == Z) | (np.isnan(Z) & np.isnan(at_home))
+        with np.errstate(invalid="ignore"):
+            beyond = (bounds[0] > Z) | (bounds[1] < Z)
+            # What was seen bounds our advice, not what a caller brings.
+            stated = np.array([f.low is not None or f.high is not None for f in self.features])
+            moved = np.array([f.change != "any" for f in self.features])
+        free = (
+            np.array([f.kind == "continuous" and f.resolution is None for f in self.features])
+            & ~self.whole
+        )
+        known = ~np.isnan(Z) & ~np.isnan(X)
+        return np.asarray(np.where(free & known, beyond & (stated | moved), ~same))
+
+    def _complaint(self, f: Feature, z: float, x: float) -> str:
+        if np.isnan(x) and not f.may_fill:
+            return "missing stays missing"
+        if np.isnan(z):
+            return "a known value cannot become missing"
+        if f.constraint() != "free":
+            return f.constraint()
+        if f.levels is not None:
+            return "not one of its levels"
+        return "whole numbers only"
+
+    def changed(self, Z: Floats, X: Floats) -> Bools:
+        """Which cells differ: (n, d) bool."""
+        return np.asarray((Z != X) & ~(np.isnan(Z) & np.isnan(X)))
+
+    def n_changes(self, Z: Floats, X: Floats) -> NDArray[np.int64]:
+        """Number of features that differ, a one-hot group counted once: (n,)."""
+        changed = self.changed(Z, X)
+        single = np.array([f.group is None for f in self.features], dtype=bool)
+        count = changed[:, single].sum(axis=1)
+        for members in self.groups.values():
+            count = count + changed[:, members].any(axis=1)
+        return np.asarray(count, dtype=np.int64)
+
+    def cost(self, Z: Floats, X: Floats, norm: Norm) -> Floats:
+        """Distance from each applicant to its point, in units of the features' scales: (n,)."""
+        unit = self.unit(norm)
+        with np.errstate(invalid="ignore"):
+            moved = np.abs(Z - X) * unit
+        label_moved = np.where(Z == X, 0.0, unit)
+        moved = np.where(self.is_label, label_moved, moved)
+        x_missing, z_missing = np.isnan(X), np.isnan(Z)
+        moved = np.where(x_missing != z_missing, self.fill_cost, moved)
+        moved = np.where(x_missing & z_missing, 0.0, moved)
+        return np.asarray(moved.sum(axis=1) if norm == 1 else np.sqrt((moved**2).sum(axis=1)))
+
+    def words(self, z: Floats, x: Floats) -> list[str]:
+        """Say what changes for one applicant, a line a feature."""
+        lines = []
+        changed = self.changed(z[None], x[None])[0]
+        done: set[str] = set()
+        for j in np.flatnonzero(changed):
+            f = self.features[j]
+            if f.group is None:
+                lines.append(f"{f.name}: {f.say(x[j])} → {f.say(z[j])}")
+            elif f.group not in done:
+                done.add(f.group)
+                before, after = (self._member(f.group, point) for point in (x, z))
+                lines.append(f"{f.group}: {before} → {after}")
+        return lines
+
+    def _member(self, group: str, point: Floats) -> str:
+        members = self.groups[group]
+        names = [self.features[j].name for j in members if point[j] > 0.5]
+        prefix = _common_prefix([self.features[j].name for j in members])
+        return " and ".join(name[len(prefix) :] for name in names) or "none"
+
+
+def _common_prefix(names: Sequence[str]) -> str:
+    """What all names begin with, up to the last sign that parts words."""
+    shortest, longest = min(names), max(names)
+    same = 0
+    while same < min(len(shortest), len(longest)) and shortest[same] == longest[same]:
+        same += 1
+    cut = max((shortest[:same].rfind(sign) for sign in "_=-. :"), default=-1)
+    return shortest[: cut + 1]
+
+
+def _as_fraction(step: float) -> Fraction:
+    fraction = Fraction(step).limit_denominator(10**9)
+    return fraction if fraction > 0 else Fraction(step)

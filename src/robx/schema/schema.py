@@ -1,0 +1,419 @@
+"""`Schema`: what every column of a table is, and what may change."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.schema.codec import Codec
+from robx.schema.feature import Feature
+from robx.schema.projection import project
+from robx.schema.relation import Relation
+from robx.schema.rules import Norm, Rules
+from robx.tables import Layout
+
+__all__ = ["Schema", "check_norm"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features of a table, in order, and the relations between them.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    relations : sequence of str or Relation
+        Linear inequalities that every answer keeps, such as ``"open_accounts <= all_accounts"``.
+    optional_groups : sequence of str
+        One-hot groups that may have no member set.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [25, 40, 61], "rate": [0.5, 1.25, 0.75]})
+    >>> schema = Schema.infer(people).override(age={"change": "none"})
+    >>> print(schema)
+    feature  kind        may change              scale
+    age      integer     fixed                   36
+    rate     continuous  in steps of 0.01        0.75
+    >>> schema.words(people[:1], people[1:2].assign(age=25))
+    [['rate: 0.5 → 1.25']]
+    """
+
+    features: tuple[Feature, ...]
+    relations: tuple[Relation, ...] = ()
+    optional_groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        features = tuple(self.features)
+        if not features or not all(isinstance(f, Feature) for f in features):
+            raise InvalidInput("A schema needs a list of at least one robx.Feature.")
+        if isinstance(self.relations, str):
+            raise InvalidInput("The relations of a schema are a list of text. Got text.")
+        relations = tuple(
+            r if isinstance(r, Relation) else Relation.parse(r) for r in self.relations
+        )
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "relations", relations)
+        object.__setattr__(self, "optional_groups", tuple(self.optional_groups))
+        for complaint in _complaints(self):
+            raise InvalidInput(f"The schema contradicts itself: {complaint}.")
+
+    # --- made from a table, by hand, from a file --------------------------------------------------
+
+    @classmethod
+    def infer(cls, X: Any, *, scale: float | None = None) -> Schema:
+        """Guess a schema from a table; print it to see the guesses, `override` to mend them.
+
+        Text and category columns are categorical (ordinal where pandas says that they are ordered),
+        booleans too. Whole numbers are integers. Numbers with few decimals get that resolution. 0/1
+        columns with a common beginning of their names, of which each row has exactly one set, are a
+        one-hot group. Nothing is taken to be immutable: only you know that.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            For example the training table.
+        scale : float, optional
+            Unit of all numeric columns; each column's range unless given.
+        """
+        from robx.schema.guess import guess_features  # noqa: PLC0415 - it makes schemas' features
+
+        schema = cls(tuple(guess_features(X)))
+        if scale is not None:
+            schema = cls(
+                tuple(f.replaced(scale=scale) if f.is_number else f for f in schema.features)
+            )
+        return schema.fit(X)
+
+    def override(
+        self,
+        changes: Mapping[str, Feature | Mapping[str, Any]] | None = None,
+        /,
+        *,
+        relations: Sequence[str] | None = None,
+        **by_name: Feature | Mapping[str, Any],
+    ) -> Schema:
+        """Return a copy with some features changed.
+
+        Parameters
+        ----------
+        changes : mapping from names, optional
+            For each name the fields to change, or a whole new `Feature`. Names that are Python
+            words can be given as keywords.
+        relations : sequence of str, optional
+            New relations, in place of those there are.
+        """
+        wanted = {**(changes or {}), **by_name}
+        unknown = [name for name in wanted if name not in self.names]
+        if unknown:
+            raise InvalidInput(
+                f"The schema has no feature {unknown[0]!r}. It has {', '.join(self.names)}."
+            )
+        features = []
+        for feature in self.features:
+            change = wanted.get(feature.name, {})
+            if not isinstance(change, Feature | Mapping):
+                raise InvalidInput(
+                    f"Feature {feature.name!r} is overridden by a mapping of fields or a Feature. "
+                    f"Got {change!r}."
+                )
+            features.append(
+                change if isinstance(change, Feature) else _respecified(feature, dict(change))
+            )
+        kept = self.relations if relations is None else tuple(relations)
+        return Schema(tuple(features), kept, self.optional_groups)  # type: ignore[arg-type]
+
+    def fit(self, X: Any) -> Schema:
+        """Return a copy in which every feature without a scale has the range of its column in X."""
+        codec = Codec(self.features, Layout.of(X, names=None))
+        return self.fit_matrix(codec.read(X, "X"))
+
+    def fit_matrix(self, matrix: NDArray[np.float64]) -> Schema:
+        """Do as `fit` does, from numbers."""
+        finite = np.where(np.isfinite(matrix), matrix, np.nan)
+        features = []
+        for j, feature in enumerate(self.features):
+            scale = 1.0
+            column = finite[:, j][~np.isnan(finite[:, j])]
+            if feature.is_number and len(column):
+                with np.errstate(over="ignore"):
+                    scale = float(column.max() - column.min())
+                scale = scale if np.isfinite(1 / scale if scale else np.inf) else 1.0
+                scale = scale if np.isfinite(scale) else 1.0
+            features.append(feature if feature.scale is not None else replace(feature, scale=scale))
+        return replace(self, features=tuple(features))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a `.yaml`, `.yml` or `.json` file."""
+        file = Path(path)
+        if not file.is_file():
+            raise InvalidInput(f"There is no schema file at '{file}'.")
+        text = file.read_text(encoding="utf-8")
+        try:
+            if file.suffix == ".json":
+                plain = json.loads(text)
+            else:
+                import yaml  # noqa: PLC0415
+
+                plain = yaml.safe_load(text)
+        except ValueError as error:
+            raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
+        except Exception as error:
+            if type(error).__module__.split(".")[0] != "yaml":
+                raise
+            raise InvalidInput(f"'{file.name}' is not YAML: {error}.") from error
+        return cls.from_dict(plain)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema to a `.yaml`, `.yml` or `.json` file, to be edited and loaded."""
+        file = Path(path)
+        if file.suffix == ".json":
+            text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        elif file.suffix in {".yaml", ".yml"}:
+            import yaml  # noqa: PLC0415
+
+            text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+        else:
+            raise InvalidInput(f"A schema is saved as .yaml or .json. Got '{file.name}'.")
+        file.write_text(text, encoding="utf-8")
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Schema:
+        """Make a schema from plain values, as `to_dict` gives them."""
+        if not isinstance(plain, Mapping) or not isinstance(plain.get("features"), list):
+            raise InvalidInput("A schema file holds a mapping with a list of 'features'.")
+        unknown = set(plain) - {"robx_schema", "features", "relations", "optional_groups"}
+        if unknown:
+            raise InvalidInput(f"A schema file has no field {sorted(map(str, unknown))[0]!r}.")
+        if plain.get("robx_schema", FORMAT) != FORMAT:
+            raise InvalidInput(
+                f"The schema file has format {plain['robx_schema']!r}; this robx reads {FORMAT}."
+            )
+        features = []
+        for fields in plain["features"]:
+            if not isinstance(fields, Mapping) or "name" not in fields:
+                raise InvalidInput(f"Each feature of a schema file has a 'name'. Got {fields!r}.")
+            features.append(Feature(str(fields["name"])))
+            rest = {str(k): v for k, v in fields.items() if k != "name"}
+            features[-1] = _respecified(features[-1], rest)
+        return cls(
+            tuple(features),
+            tuple(plain.get("relations") or ()),
+            tuple(plain.get("optional_groups") or ()),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the schema as plain values."""
+        plain: dict[str, Any] = {
+            "robx_schema": FORMAT,
+            "features": [feature.to_dict() for feature in self.features],
+        }
+        if self.relations:
+            plain["relations"] = [relation.text for relation in self.relations]
+        if self.optional_groups:
+            plain["optional_groups"] = list(self.optional_groups)
+        return plain
+
+    # --- looked at -------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    def __getitem__(self, name: str) -> Feature:
+        for feature in self.features:
+            if feature.name == name:
+                return feature
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        lines = [("feature", "kind", "may change", "scale")]
+        for f in self.features:
+            kind = f.kind if f.group is None else f"one of {f.group}"
+            can = f.constraint()
+            if f.levels is not None and f.kind != "onehot":
+                shown = " < " if f.kind == "ordinal" else ", "
+                words = [f.say(number) for number in f.level_numbers]
+                more = [f"... {len(words) - 6} more"] if len(words) > 6 else []
+                can += f"; {shown.join(words[:6] + more)}"
+            lines.append((f.name, kind, can, "" if f.scale is None else f"{f.scale:g}"))
+        width = [max(len(line[i]) for line in lines) for i in range(3)]
+        width[2] = max(min(width[2], 60), 22)
+        text = [
+            "  ".join([*(cell.ljust(w) for cell, w in zip(line, width, strict=False)), line[3]])
+            for line in lines
+        ]
+        text += [f"with {relation.text}" for relation in self.relations]
+        return "\n".join(line.rstrip() for line in text)
+
+    # --- asked -----------------------------------------------------------------------------------
+
+    def violations(self, X: Any, applicants: Any = None) -> list[list[str]]:
+        """Name what each row breaks: features with their constraint, and relations.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Points to look at.
+        applicants : table of shape (n, d), optional
+            Who they are for. Without it only ranges, levels and relations can be looked at.
+
+        Returns
+        -------
+        list of n lists of str
+        """
+        points, people, rules = self._read_both(X, applicants)
+        return rules.broken(points, people)
+
+    def project(self, X: Any, applicants: Any = None) -> Any:
+        """Bring each row to the nearest point that the schema allows for its applicant.
+
+        Nearest value by value; where relations tie columns together, nearest in L1.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+        applicants : table of shape (n, d), optional
+
+        Returns
+        -------
+        table
+            Like `X`: kind, dtypes and order.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no allowed point for a row.
+        """
+        points, people, rules = self._read_both(X, applicants)
+        projected, possible = project(rules, points, people, rules.bounds(people))
+        if not possible.all():
+            row = int((~possible).argmax())
+            bad = rules.broken(projected[row : row + 1], people[row : row + 1])[0]
+            raise InvalidInput(
+                f"No point is allowed for row {row}: {', '.join(bad) or 'the relations'}."
+            )
+        return self._codec(X).rewrite(X, points, projected)
+
+    def cost(self, X: Any, applicants: Any, norm: Norm = 1) -> NDArray[np.float64]:
+        """Distance of each row from its applicant, in units of the features' scales and weights.
+
+        Parameters
+        ----------
+        X, applicants : tables of shape (n, d)
+        norm : {1, 2}
+
+        Returns
+        -------
+        (n,) float64
+        """
+        check_norm(norm, "Schema.cost")
+        points, people, rules = self._read_both(X, applicants)
+        return rules.cost(points, people, norm)
+
+    def words(self, applicants: Any, X: Any) -> list[list[str]]:
+        """Say in words what changes from each applicant to their row of `X`."""
+        points, people, rules = self._read_both(X, applicants)
+        return [rules.words(z, x) for z, x in zip(points, people, strict=True)]
+
+    def rules(self, codec: Codec, matrix: NDArray[np.float64] | None) -> Rules:
+        """Give the schema as arrays, for a table stored as the codec's is.
+
+        Parameters
+        ----------
+        codec : Codec
+        matrix : (n, d) float64, optional
+            The training rows, which bound where advice may lead.
+        """
+        seen = np.array([[-np.inf] * len(self), [np.inf] * len(self)])
+        if matrix is not None:
+            finite = np.where(np.isfinite(matrix), matrix, np.nan)
+            has = ~np.isnan(finite).all(axis=0)
+            seen[0, has] = np.nanmin(finite[:, has], axis=0)
+            seen[1, has] = np.nanmax(finite[:, has], axis=0)
+        return Rules(
+            self.features, self.relations, self.optional_groups, codec.whole, codec.single, seen
+        )
+
+    def _codec(self, X: Any) -> Codec:
+        return Codec(self.features, Layout.of(X, names=None))
+
+    def _read_both(
+        self, X: Any, applicants: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], Rules]:
+        codec = self._codec(X)
+        points = codec.read(X, "X")
+        if applicants is None:
+            people = points.copy()
+            # Nobody to compare with: what is in range may stay.
+        else:
+            people = self._codec(applicants).read(applicants, "applicants")
+            if len(people) != len(points):
+                raise InvalidInput(
+                    f"X and applicants must have a row for each other. Got {len(points)} and "
+                    f"{len(people)}."
+                )
+        return points, people, self.rules(codec, None)
+
+
+def check_norm(norm: Any, owner: str) -> None:
+    """Refuse a norm that is neither 1 nor 2."""
+    if isinstance(norm, bool) or norm not in (1, 2):
+        raise InvalidInput(f"The 'norm' parameter of {owner} must be 1 or 2. Got {norm!r} instead.")
+
+
+def _respecified(feature: Feature, changes: dict[str, Any]) -> Feature:
+    """Change fields of a feature; those that only its old kind had go with the kind."""
+    kind = changes.get("kind", feature.kind)
+    if kind != feature.kind:
+        if kind not in {"ordinal", "categorical"} or feature.levels is None:
+            changes.setdefault("levels", None)
+        if kind != "onehot":
+            changes.setdefault("group", None)
+        if kind != "continuous":
+            changes.setdefault("resolution", None)
+    return feature.replaced(**changes)
+
+
+def _complaints(schema: Schema) -> Iterator[str]:
+    names = list(schema.names)
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        yield f"more than one feature is named {doubled[0]!r}"
+    groups = {f.group for f in schema.features if f.group is not None}
+    for group in sorted(groups):
+        members = [f for f in schema.features if f.group == group]
+        if len({(f.change, f.scale, f.weight, f.may_fill) for f in members}) > 1:
+            yield f"members of one-hot group {group!r} differ in change, scale, weight or may_fill"
+        if len(members) < 2 and group not in schema.optional_groups:
+            yield f"one-hot group {group!r} has one member, so it can never change"
+        if any(f.may_fill for f in members):
+            yield f"one-hot group {group!r} cannot be filled in"
+    for group in schema.optional_groups:
+        if group not in groups:
+            yield f"there is no one-hot group {group!r} to be optional"
+    for relation in schema.relations:
+        for name, _ in relation.terms:
+            if name not in names:
+                yield f"the relation {relation.text!r} names {name!r}, which is no feature"
+            elif not schema[name].is_number:
+                yield f"the relation {relation.text!r} needs numbers, and {name!r} is not one"

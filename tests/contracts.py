@@ -1,0 +1,160 @@
+"""What every method keeps, on every family of models. Test classes of methods inherit it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import robx
+from families import EVERY, TREES, Family, family
+from robx.methods import Method
+from strategies import random_schema
+
+ANSWERED = {robx.Status.OK, robx.Status.UNSTABLE}
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal tables: values, dtypes, names, index."""
+    if hasattr(a, "equals"):
+        return bool(a.equals(b) and (a.dtypes == b.dtypes).all() and (a.index == b.index).all())
+    return bool(a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True))
+
+
+def assert_lawful(answer: robx.Counterfactuals, case: Family, problem: robx.Problem) -> None:
+    """Laws 2 and 4, as a user would look: the schema, and their own predict_proba."""
+    assert len(answer) == len(answer.applicants)
+    names = list(case.X.columns) if hasattr(case.X, "columns") else None
+    table = answer.points[names] if names else answer.points
+    assert (case.probability(table)[answer.ok] > problem.threshold).all()
+    scores = case.probability(table)
+    np.testing.assert_allclose(answer.score, scores, atol=1e-6)
+    broken = problem.schema.violations(answer.points, answer.applicants)
+    for i, status in enumerate(answer.status):
+        if status in ANSWERED:
+            assert not broken[i], (i, broken[i], answer.changes[i])
+            assert answer.n_changes[i] > 0
+        else:
+            assert same(rows_of(answer.points, [i]), rows_of(answer.applicants, [i]))
+            assert answer.cost[i] == 0
+        assert (answer.reason[i] == "") == (status in {"ok", "already accepted"})
+    assert np.isfinite(answer.cost).all()
+    assert np.isfinite(answer.stability[answer.ok]).all()
+    if hasattr(answer.points, "dtypes"):
+        assert (answer.points.dtypes == answer.applicants.dtypes).all()
+        assert (answer.points.columns == answer.applicants.columns).all()
+        assert answer.points.index.equals(answer.applicants.index)
+
+
+class MethodContract:
+    """Inherit, and set `method`."""
+
+    method: Method
+    #: The least share of declined applicants with an answer, on the unconstrained problems.
+    coverage: float = 0.9
+    #: Whether the method needs the trees themselves.
+    needs_trees: bool = False
+    n_schemas: int = 25
+
+    @pytest.fixture(params=EVERY)
+    def case(self, request: pytest.FixtureRequest) -> Family:
+        found = family(request.param)
+        if found.is_black_box and self.needs_trees:
+            pytest.skip("needs the trees themselves")
+        return found
+
+    def test_answers_are_lawful(self, case: Family) -> None:
+        problem = case.problem()
+        answer = self.method.explain(problem, case.applicants)
+        assert_lawful(answer, case, problem)
+        asked = answer.status != robx.Status.ACCEPTED
+        assert asked.any()
+        # A missing value stays missing, which may leave no stable way.
+        whole = ~pd.DataFrame(case.applicants).isna().any(axis=1).to_numpy()
+        assert answer.ok[asked & whole].mean() >= self.coverage
+        assert (
+            (answer.status == robx.Status.ACCEPTED) == (case.probability(case.applicants) > 0.5)
+        ).all()
+
+    def test_inputs_are_left_alone(self, case: Family) -> None:
+        X, applicants = copy.deepcopy(case.X), copy.deepcopy(case.applicants)
+        problem = robx.Problem(case.model, X, target=case.target)
+        self.method.explain(problem, rows_of(applicants, slice(8)))
+        assert same(X, case.X)
+        assert same(applicants, case.applicants)
+
+    def test_an_empty_batch_and_a_single_row(self, case: Family) -> None:
+        problem = case.problem()
+        empty = self.method.explain(problem, rows_of(case.applicants, slice(0)))
+        assert len(empty) == len(empty.frame) == len(empty.summary) == 0
+        assert len(self.method.explain(problem, rows_of(case.applicants, slice(1)))) == 1
+
+    @pytest.mark.parametrize("name", ["xgboost", "forest", "pipeline"])
+    def test_any_batch_order_and_copy_gives_the_same_bytes(self, name: str) -> None:
+        case = family(name)
+        if case.is_black_box and self.needs_trees:
+            pytest.skip("needs the trees themselves")
+        some = rows_of(case.applicants, slice(16))
+        whole = self.method.explain(case.problem(), some)
+        again = pickle.loads(pickle.dumps(self.method)).explain(
+            pickle.loads(pickle.dumps(case.problem())), some
+        )
+        assert_same_answers(whole, again, range(16))
+        backwards = self.method.explain(case.problem(), rows_of(some, slice(None, None, -1)))
+        assert_same_answers(whole, backwards, range(15, -1, -1))
+        problem = case.problem()
+        for rows in (range(5), range(5, 6), range(6, 16)):
+            part = self.method.explain(problem, rows_of(some, list(rows)))
+            assert_same_answers(whole, part, rows)
+
+    def test_saved_answers_come_back(self, tmp_path: Path) -> None:
+        case = family("xgboost")
+        answer = self.method.explain(case.problem(), rows_of(case.applicants, slice(12)))
+        answer.save(tmp_path / "answer.json")
+        loaded = robx.Counterfactuals.load(tmp_path / "answer.json")
+        assert_same_answers(answer, loaded, range(12))
+        assert loaded.to_json() == answer.to_json()
+        assert [loaded.words(i) for i in range(12)] == [answer.words(i) for i in range(12)]
+
+    @pytest.mark.parametrize("name", TREES)
+    def test_random_schemas_are_kept(self, name: str) -> None:
+        case = family(name)
+        guess = case.problem().schema
+        some = rows_of(case.applicants, slice(10))
+        for seed in range(self.n_schemas):
+            rng = np.random.default_rng(seed)
+            schema = random_schema(guess, case.X, rng)
+            threshold = float(rng.choice([0.01, 0.3, 0.5, 0.7, 0.99]))
+            problem = case.problem(schema=schema, threshold=threshold)
+            assert_lawful(self.method.explain(problem, some), case, problem)
+
+    def test_rows_that_cannot_be_answered_do_not_stop_the_others(self) -> None:
+        case = family("boosting")
+        some = case.applicants[:8].copy()
+        some.loc[2, "income"], some.loc[5, "rate"] = np.inf, np.nan
+        answer = self.method.explain(case.problem(), some)
+        assert answer.status[[2, 5]].tolist() == [robx.Status.INFEASIBLE] * 2
+        assert answer.reason[2] == "income is infinite"
+        assert answer.reason[5] == "rate is missing, and the model takes no missing values"
+        rest = [0, 1, 3, 4, 6, 7]
+        alone = self.method.explain(case.problem(), some.iloc[rest])
+        assert_same_answers(answer, alone, rest)
+
+
+def assert_same_answers(whole: robx.Counterfactuals, part: robx.Counterfactuals, rows: Any) -> None:
+    """Row k of the part is row rows[k] of the whole, to the last bit."""
+    places = list(rows)
+    assert same(rows_of(whole.points, places), part.points)
+    assert (whole.status[places] == part.status).all()
+    assert [whole.reason[i] for i in places] == list(part.reason)
+    for name in ("cost", "score", "stability", "n_changes"):
+        assert getattr(whole, name)[places].tobytes() == getattr(part, name).tobytes()

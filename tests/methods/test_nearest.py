@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import robx
+from contracts import MethodContract
+
+
+class TestNearestNeighbour(MethodContract):
+    method = robx.NearestNeighbour()
+
+
+class TestNearestNeighbourInL2(MethodContract):
+    method = robx.NearestNeighbour(norm=2)
+    n_schemas = 5
+
+
+class TestConservative(MethodContract):
+    method = robx.Conservative(n_draws=64)
