@@ -1,4 +1,4 @@
-"""See which acceptances would survive a retraining of the model.
+"""Recourse for declined applicants that survives a retraining of the model.
 
 make demo
 """
@@ -6,9 +6,11 @@ make demo
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import xgboost as xgb
 
 import robx
+from robx.datasets.german import LEVELS
 
 
 def train(X: object, y: object, seed: int) -> xgb.XGBClassifier:
@@ -19,49 +21,68 @@ def train(X: object, y: object, seed: int) -> xgb.XGBClassifier:
     return model.fit(X, y)
 
 
+def what_may_change(X: pd.DataFrame) -> robx.Schema:
+    """Say what the columns mean, and what people can do about them."""
+    words = {
+        name: {"kind": "ordinal", "levels": dict(enumerate(levels.values()))}
+        for name, levels in LEVELS.items()
+    }
+    return (
+        robx.Schema.infer(X)
+        .override(words)
+        .override(
+            history={"change": "none"},
+            job={"change": "none"},
+            employment={"change": "increase"},
+            savings={"change": "increase"},
+            property={"change": "increase"},
+        )
+    )
+
+
 def main() -> None:
-    """Train, import, measure stability, retrain, and compare."""
+    """Train, find recourse, retrain, and see what still holds."""
     X, y = robx.datasets.load_german()
     order = np.random.default_rng(0).permutation(len(X))
-    today, later, applicants = order[:350], order[350:700], order[700:]
-
-    print("German Credit: 1000 applicants, 10 columns")
+    today, later, new = order[:350], order[350:700], order[700:]
     model = train(X.iloc[today], y.iloc[today], seed=0)
-    ensemble = robx.import_model(model, X=X)
-    print(f"  trained with XGBoost, imported, and checked against it:\n  {ensemble}\n")
+    schema = what_may_change(X.iloc[today])
+    print("German Credit: a model trained on 350 people, and 300 new applicants. The schema:\n")
+    print(schema)
+    print("\n(The very first call on a machine compiles for some seconds.)\n")
 
-    people = X.iloc[applicants]
-    accepted = people[ensemble.score(people) > 0.5]
-    print("(The very first call on a machine compiles for some seconds.)\n")
-    result = robx.stability(ensemble, accepted, scale=X)
-    print(
-        f"{len(accepted)} of {len(people)} new applicants are accepted. Their stability R, the mean"
-    )
-    print("minus the standard deviation of the score over 1024 noisy copies of each:\n")
-    counts, edges = np.histogram(result.value, bins=np.linspace(0, 1, 11))
-    for count, low in zip(counts, edges, strict=False):
-        print(f"  {low:.1f} to {low + 0.1:.1f}  {'#' * int(count)} {count}")
+    problem = robx.Problem(model, X.iloc[today], schema)
+    applicants = X.iloc[new]
+    methods = {
+        "nearest neighbour": robx.NearestNeighbour(),
+        "  + RobX": robx.RobX(),
+        "feature tweaking": robx.FeatureTweaking(),
+        "  + RobX ": robx.RobX(base=robx.FeatureTweaking()),
+    }
+    answers = {name: method.explain(problem, applicants) for name, method in methods.items()}
 
-    print("\nNow the model is retrained 30 times, on 300 other people each time. Still accepted:\n")
+    robust = answers["  + RobX"]
+    print(f"{robust}")
+    print(f"tau = {robust.settings['tau']:.2f}: {robust.settings['tau_reason']}.\n")
+    for i in np.flatnonzero(robust.ok)[:3]:
+        print(f"Applicant {applicants.index[i]}: {robust.words(int(i))}\n")
+
+    print("Now the model is retrained 20 times, on 300 other people each time:\n")
     retrained = [
         robx.import_model(train(X.iloc[rows], y.iloc[rows], seed))
-        for seed in range(1, 31)
+        for seed in range(1, 21)
         for rows in [np.random.default_rng(seed).choice(later, 300, replace=False)]
     ]
-    kept = np.mean([new.score(accepted) > 0.5 for new in retrained], axis=0)
-    cuts = np.quantile(result.value, [0.25, 0.5, 0.75])
-    groups = np.digitize(result.value, cuts)
-    for group, name in enumerate(
-        ["least stable quarter", "second", "third", "most stable quarter"]
-    ):
-        inside = groups == group
-        low, high = result.value[inside].min(), result.value[inside].max()
-        print(f"  {name:20}  R {low:.2f} to {high:.2f}   {kept[inside].mean():6.1%}")
-    tau = float(cuts[2])
-    passed = robx.is_stable(ensemble, accepted, tau, scale=X)
-    print(f"\nis_stable(..., tau={tau:.2f}) picks {passed.sum()} applicants; ", end="")
-    print(f"{kept[passed].mean():.1%} of their acceptances survive a retraining,")
-    print(f"against {kept[~passed].mean():.1%} of the others'.")
+    answered_by_all = np.all([answer.ok for answer in answers.values()], axis=0)
+    print(f"  {'':18}  answered    cost  changes  still accepted")
+    for name, answer in answers.items():
+        asked = (answer.status != robx.Status.ACCEPTED).sum()
+        kept = np.mean([new.score(answer.points)[answered_by_all] > 0.5 for new in retrained])
+        cost = answer.cost[answered_by_all].mean()
+        changes = answer.n_changes[answered_by_all].mean()
+        count = f"{answer.ok.sum()} of {asked}"
+        print(f"  {name:18}  {count:8}  {cost:6.2f}  {changes:7.1f}  {kept:14.1%}")
+    print(f"\n(Cost and the rest over the {answered_by_all.sum()} people whom all four answer.)")
 
 
 if __name__ == "__main__":

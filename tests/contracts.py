@@ -105,16 +105,18 @@ class MethodContract:
             pytest.skip("needs the trees themselves")
         some = rows_of(case.applicants, slice(16))
         whole = self.method.explain(case.problem(), some)
+        # A black box's own last bit may depend on how many rows it is asked about at once.
+        exact = not case.is_black_box
         again = pickle.loads(pickle.dumps(self.method)).explain(
             pickle.loads(pickle.dumps(case.problem())), some
         )
-        assert_same_answers(whole, again, range(16))
+        assert_same_answers(whole, again, range(16), exact=exact)
         backwards = self.method.explain(case.problem(), rows_of(some, slice(None, None, -1)))
-        assert_same_answers(whole, backwards, range(15, -1, -1))
+        assert_same_answers(whole, backwards, range(15, -1, -1), exact=exact)
         problem = case.problem()
         for rows in (range(5), range(5, 6), range(6, 16)):
             part = self.method.explain(problem, rows_of(some, list(rows)))
-            assert_same_answers(whole, part, rows)
+            assert_same_answers(whole, part, rows, exact=exact)
 
     def test_saved_answers_come_back(self, tmp_path: Path) -> None:
         case = family("xgboost")
@@ -150,11 +152,17 @@ class MethodContract:
         assert_same_answers(answer, alone, rest)
 
 
-def assert_same_answers(whole: robx.Counterfactuals, part: robx.Counterfactuals, rows: Any) -> None:
+def assert_same_answers(
+    whole: robx.Counterfactuals, part: robx.Counterfactuals, rows: Any, *, exact: bool = True
+) -> None:
     """Row k of the part is row rows[k] of the whole, to the last bit."""
     places = list(rows)
     assert same(rows_of(whole.points, places), part.points)
     assert (whole.status[places] == part.status).all()
     assert [whole.reason[i] for i in places] == list(part.reason)
     for name in ("cost", "score", "stability", "n_changes"):
-        assert getattr(whole, name)[places].tobytes() == getattr(part, name).tobytes()
+        ours, theirs = getattr(whole, name)[places], getattr(part, name)
+        if exact or name == "n_changes":
+            assert ours.tobytes() == theirs.tobytes()
+        else:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from robx.choosing import choose_tau as choose_tau
     from robx.explaining import explain as explain
     from robx.methods import Conservative as Conservative
+    from robx.methods import Face as Face
+    from robx.methods import FeatureTweaking as FeatureTweaking
+    from robx.methods import Focus as Focus
     from robx.methods import Given as Given
     from robx.methods import NearestNeighbour as NearestNeighbour
     from robx.methods import RobX as RobX
@@ -38,28 +41,31 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "Noise": "robx.robustness",
-    "explain": "robx.explaining",
-    "InvalidationBound": "robx.bounding",
-    "invalidation_bound": "robx.bounding",
-    "TauChoice": "robx.choosing",
-    "choose_tau": "robx.choosing",
     "BlackBox": "robx.trees",
+    "choose_tau": "robx.choosing",
     "Conservative": "robx.methods",
     "Counterfactuals": "robx.problem",
+    "explain": "robx.explaining",
+    "Face": "robx.methods",
     "Feature": "robx.schema",
+    "FeatureTweaking": "robx.methods",
+    "Focus": "robx.methods",
     "Given": "robx.methods",
+    "import_model": "robx.trees",
+    "invalidation_bound": "robx.bounding",
+    "InvalidationBound": "robx.bounding",
+    "is_stable": "robx.robustness",
+    "mean_margin": "robx.robustness",
     "NearestNeighbour": "robx.methods",
+    "Noise": "robx.robustness",
     "Problem": "robx.problem",
     "RobX": "robx.methods",
     "Schema": "robx.schema",
+    "stability": "robx.robustness",
     "Stability": "robx.robustness",
     "Status": "robx.problem",
+    "TauChoice": "robx.choosing",
     "TreeEnsemble": "robx.trees",
-    "import_model": "robx.trees",
-    "is_stable": "robx.robustness",
-    "mean_margin": "robx.robustness",
-    "stability": "robx.robustness",
 }
 
 __all__ = [  # noqa: PLE0604

@@ -3,7 +3,8 @@
 Every column has a grid: all numbers (`FREE`), whole multiples of a step (`STEP`, which is
 ``k * numerator / denominator`` so that a step of 0.1 gives the same floats as writing 0.1, 0.2, ...
 does), or listed values (`LEVELS`, ascending). A column stored as float32 takes only numbers that
-float32 holds. Whatever the grid, a value may stay what it is as long as it is within its bounds.
+float32 holds. Whatever the grid, a value may stay what it is as long as it is within its bounds;
+no value becomes infinite.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from robx.kernels.types import BoolArray, FloatArray, IntArray
 __all__ = ["FREE", "LEVELS", "STEP", "nearest_allowed", "settle_groups", "snap"]
 
 FREE, STEP, LEVELS = 0, 1, 2
+#: From here on steps are finer than the numbers themselves: any number is on the grid.
+MOST_STEPS = 2.0**50
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 @njit(nogil=True, cache=True)
@@ -39,23 +43,31 @@ def nearest_allowed(
                 best = level
         return best
     found = min(max(value, low), high)
-    if kind == STEP:
-        step = numerator / denominator
-        k = np.rint(found / step)
-        if k * numerator / denominator < low:
+    if abs(found) > LARGEST_SINGLE and single or math.isinf(found):
+        return math.nan
+    k = np.rint(found / (numerator / denominator))
+    if kind == STEP and abs(k) < MOST_STEPS:
+        if _place(k, numerator, denominator, single) < low:
             k += 1.0
-        if k * numerator / denominator > high:
+        if _place(k, numerator, denominator, single) > high:
             k -= 1.0
-        found = k * numerator / denominator
-    if single:
+        found = _place(k, numerator, denominator, single)
+    elif single:
         found = float(np.float32(found))
-        if found < low and kind == FREE:
+        if found < low:
             found = float(np.nextafter(np.float32(found), np.float32(np.inf)))
-        if found > high and kind == FREE:
+        if found > high:
             found = float(np.nextafter(np.float32(found), np.float32(-np.inf)))
     if low <= found <= high:
         return found + 0.0  # no negative zero
     return math.nan
+
+
+@njit(nogil=True, cache=True)
+def _place(k: float, numerator: float, denominator: float, single: bool) -> float:
+    """Value of step k, as the column stores it."""
+    value = k * numerator / denominator
+    return float(np.float32(value)) if single else value
 
 
 @njit(nogil=True, cache=True)

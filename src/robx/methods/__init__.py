@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from robx.methods.base import Method
+from robx.methods.face import Face
+from robx.methods.focus import Focus
 from robx.methods.given import Given
 from robx.methods.nearest import Conservative, NearestNeighbour
 from robx.methods.robx import RobX
+from robx.methods.tweak import FeatureTweaking
 
-__all__ = ["Conservative", "Given", "Method", "NearestNeighbour", "RobX"]
+__all__ = [
+    "Conservative",
+    "Face",
+    "FeatureTweaking",
+    "Focus",
+    "Given",
+    "Method",
+    "NearestNeighbour",
+    "RobX",
+]

@@ -68,15 +68,19 @@ class Method(ABC):
         rows = np.flatnonzero(~accepted & sound)
         bar.add(len(people) - len(rows))
         parts = []
-        for first in range(0, len(rows), self.chunk):
+        # Also with nobody to answer: what a method says of itself is said once.
+        for first in range(0, max(len(rows), 1), self.chunk):
             some = rows[first : first + self.chunk]
             parts.append(self.search(problem, people.take(some), some))
             bar.add(len(some))
         found = Found.joined(parts, people, rows)
-        for i in np.flatnonzero(~sound):
-            found.refuse(i, Status.INFEASIBLE, people.trouble[i])
-        for i in np.flatnonzero(accepted):
-            found.refuse(i, Status.ACCEPTED, "")
+        told: Found | None = found
+        while told is not None:  # and so is everybody by the base
+            for i in np.flatnonzero(~sound):
+                told.refuse(i, Status.INFEASIBLE, people.trouble[i])
+            for i in np.flatnonzero(accepted):
+                told.refuse(i, Status.ACCEPTED, "")
+            told = told.base
         return found
 
     @abstractmethod
@@ -134,6 +138,8 @@ def finish(
             what = ", ".join(broken[i]) or "the answer is not accepted once written back"
             found.refuse(i, Status.INFEASIBLE, what)
             points[i] = people.matrix[i]
+            if found.paths is not None:
+                found.paths[i] = people.matrix[i][None]
             score[i] = people.score[i]
             withdrawn = True
     if withdrawn:

@@ -57,7 +57,7 @@ def nearest_points(
     n_wanted: int,
     bar: float,
     test: Test | None = None,
-    skip: Callable[[], Bools | None] = lambda: None,
+    skip: Callable[[], Bools] | None = None,
     max_tries: int = 10_000,
 ) -> Neighbours:
     """Walk through the support from near to far until enough points pass.
@@ -75,17 +75,41 @@ def nearest_points(
         The score that a point must be above.
     test : function, optional
         Further condition on points.
-    skip : function
+    skip : function, optional
         Gives the rows that are known not to pass, as they are; asked again for every page.
     max_tries : int
-        Rows to look at for each applicant.
+        Rows to look at for each applicant. Where rows are answers as they are, all may be looked
+        at: what is found out about them serves everybody.
     """
-    m, support = len(people), problem.support
+    m = len(people)
     out = Neighbours([[] for _ in range(m)], np.zeros(m, dtype=np.int64), np.zeros(m, dtype=bool))
-    if len(support) == 0:
+    if len(problem.support) == 0:
         out.complete[:] = True
         return out
-    waiting = np.arange(m)
+    plain = ~np.isnan(people.matrix).any(axis=1) & problem.support.is_plain
+    for group, left_out, most in (
+        (np.flatnonzero(plain), skip, len(problem.support) + 1),
+        (np.flatnonzero(~plain), None, max_tries),
+    ):
+        _page_through(problem, people, start, group, out, norm, n_wanted, bar, test, left_out, most)
+    return out
+
+
+def _page_through(
+    problem: Problem,
+    people: Applicants,
+    start: Floats,
+    waiting: NDArray[np.intp],
+    out: Neighbours,
+    norm: Norm,
+    n_wanted: int,
+    bar: float,
+    test: Test | None,
+    skip: Callable[[], Bools] | None,
+    max_tries: int,
+) -> None:
+    """Ask for longer and longer pages of neighbours until nobody is waiting."""
+    m, support = len(people), problem.support
     after_distance, after_row = np.full(m, -1.0), np.full(m, -1, dtype=np.int64)
     page = n_wanted if test is None else 2 * n_wanted + 2
     while len(waiting):
@@ -95,7 +119,7 @@ def nearest_points(
             some,
             norm,
             min(page, len(support)),
-            skip(),
+            None if skip is None else skip(),
             (after_distance[waiting], after_row[waiting]),
         )
         points, owner, origin = _as_allowed(problem, some, rows)
@@ -112,7 +136,6 @@ def nearest_points(
         out.complete[waiting] = enough | at_end
         waiting = waiting[~(enough | at_end) & (out.tried[waiting] < max_tries)]
         page = min(2 * page, MOST_PAGE)
-    return out
 
 
 def _as_allowed(
@@ -172,8 +195,7 @@ def blocked_by(problem: Problem, people: Applicants, i: int, bar: float) -> str:
         names[f"{feature.group or feature.name} ({how})"] = None
     if not problem.rules.keeps_relations(fitted[best : best + 1])[0]:
         names |= {relation.text: None for relation in problem.schema.relations}
-    said = ", ".join(names) or "the allowed values"
-    return f"no accepted point keeps {said}"
+    return f"no accepted point keeps {', '.join(names)}" if names else "no accepted row is in reach"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +242,7 @@ class NearestNeighbour(Method):
             norm=self.norm,
             n_wanted=1,
             bar=level,
-            skip=lambda: below if problem.support.is_plain else None,
+            skip=lambda: below,
             max_tries=self.max_tries,
         )
         report(problem, people, near, found, level)
@@ -340,8 +362,6 @@ def stable_points(
         out[own] = problem.passes(points[own], tau, noise)
         return np.asarray(out)
 
-    # Where rows are answers as they are, those known to fail need not be looked at again.
-    plain = problem.support.is_plain and not np.isnan(people.matrix).any()
     return nearest_points(
         problem,
         people,
@@ -350,7 +370,7 @@ def stable_points(
         n_wanted=n_wanted,
         bar=problem.threshold,
         test=test,
-        skip=lambda: (state == 2) if plain else None,
+        skip=lambda: state == 2,
         max_tries=max_tries,
     )
 

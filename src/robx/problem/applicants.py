@@ -107,8 +107,6 @@ class Found:
     def joined(cls, parts: list[Found], people: Applicants, rows: NDArray[np.intp]) -> Found:
         """Put parts one after the other at some rows of a longer list of people."""
         whole = cls.nothing(people)
-        if not parts:
-            return whole
         whole.points[rows] = np.concatenate([part.points for part in parts])
         whole.status[rows] = np.concatenate([part.status for part in parts])
         for row, reason in zip(rows, [r for part in parts for r in part.reason], strict=True):

@@ -116,7 +116,7 @@ class Counterfactuals:
                 "changes": ["; ".join(change) for change in self.changes],
                 "reason": list(self.reason),
             },
-            index=getattr(self.applicants, "index", None),
+            index=self.applicants.index if hasattr(self.applicants, "iloc") else None,
         )
 
     def words(self, i: int) -> str:

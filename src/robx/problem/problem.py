@@ -15,7 +15,8 @@ from robx.problem.applicants import Applicants
 from robx.problem.support import Support
 from robx.robustness import Noise, Stability
 from robx.schema import Codec, Feature, Schema
-from robx.tables import Category, Layout, count_rows, take
+from robx.schema.guess import guess_features
+from robx.tables import Category, Column, Layout, as_named_frame, count_rows, read_matrix, take
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
 __all__ = ["Problem"]
@@ -74,6 +75,8 @@ class Problem:
         if count_rows(X_train) == 0:
             raise InvalidInput("X_train has no rows: there is nothing to compare applicants with.")
         self.model: TreeEnsemble | BlackBox = import_model(model, target, X=X_train)
+        if isinstance(self.model, BlackBox):
+            self.model.ordered(X_train)  # which checks the columns
         layout = Layout.of(X_train, names=self._names_for_arrays(schema))
         ordered = _in_order(schema or _guess(self.model, X_train, layout), self._order(layout))
         self.codec = Codec(ordered.features, layout)
@@ -86,7 +89,7 @@ class Problem:
         _refuse_empty_columns(support, self.schema)
         self.rules = self.schema.rules(self.codec, support)
         self._check_bridge(support, X_train)
-        score = self.score(support)
+        score = self._score_of_support(support)
         usable = np.isfinite(np.where(np.isnan(support), 0.0, support)).all(axis=1)
         usable &= self.rules.keeps_relations(support) & (score > self.threshold)
         self.n_rows = len(support)
@@ -110,7 +113,10 @@ class Problem:
         matrix[sound] = self._read(X if sound.all() else take(X, np.flatnonzero(sound)), what)
         low, high = self.rules.bounds(matrix)
         score = np.full(len(matrix), np.nan)
-        score[sound] = self.score(matrix[sound])
+        score[sound], reasons = self._score_each(matrix[sound])
+        for i, reason in zip(np.flatnonzero(sound), reasons, strict=True):
+            refused[i] = reason
+            sound[i] = not reason
         with np.errstate(invalid="ignore"):
             blocked = (low > high) & ~np.isnan(matrix)
         for i in np.flatnonzero(blocked.any(axis=1) & sound):
@@ -147,19 +153,27 @@ class Problem:
     def _read(self, X: Any, what: str) -> Floats:
         matrix = self.codec.read(X, what)
         if isinstance(self.model, TreeEnsemble):
-            # Some values mean "missing" to a model; it also knows what it refuses.
-            matrix[np.isnan(self.model.read(X, what))] = np.nan
+            # Some values mean "missing" to a model, but a zero is a number to everybody else. It
+            # also knows what it refuses.
+            missing = np.isnan(self.model.read(X, what))
+            ranges = [column.missing_range or (1.0, 1.0) for column in self.model.columns]
+            zero = np.array([low <= 0 <= high for low, high in ranges])
+            matrix[missing & ~(zero & np.isfinite(matrix))] = np.nan
         return matrix
 
     def _names_for_arrays(self, schema: Schema | None) -> tuple[str, ...] | None:
         """Names for the columns of an array: the model's, else the schema's, else none."""
-        if isinstance(self.model, TreeEnsemble) and self.model.named:
-            return self.model.names
-        return None if schema is None else schema.names
+        if isinstance(self.model, BlackBox) or self.model.named:
+            names = self.model.names
+        else:
+            names = None
+        return names if names is not None or schema is None else schema.names
 
     def _order(self, layout: Layout) -> tuple[str, ...]:
         """Give the table's column names in the model's order."""
-        if not isinstance(self.model, TreeEnsemble) or not self.model.named:
+        if isinstance(self.model, BlackBox):
+            return layout.names if self.model.names is None else self.model.names
+        if not self.model.named:
             return layout.names
         spelled = {name.replace(" ", "_"): name for name in layout.names}
         spelled |= {name: name for name in layout.names}
@@ -172,7 +186,7 @@ class Problem:
         if len(matrix) == 0:
             return np.zeros(0)
         if isinstance(self.model, BlackBox):
-            return self.model.score(self.codec.write(matrix))
+            return self.model.score(self._table(matrix))
         ensemble, numbers = self.model, self._model_numbers(matrix)
         out = np.empty(len(matrix))
 
@@ -181,6 +195,41 @@ class Problem:
 
         in_threads(run, len(matrix), 1024)
         return out
+
+    def _score_of_support(self, matrix: Floats) -> Floats:
+        """Score the training rows; what a black box raises is an error at the door."""
+        try:
+            return self.score(matrix)
+        except RobxError:
+            raise
+        except Exception as error:
+            raise InvalidInput(
+                f"The model must be able to score X_train. It raised {_named(error)}."
+            ) from error
+
+    def _score_each(self, matrix: Floats) -> tuple[Floats, list[str]]:
+        """Score applicants; rows on which a black box raises get NaN, and what it said."""
+        try:
+            return self.score(matrix), [""] * len(matrix)
+        except Exception as error:
+            if len(matrix) == 1:
+                return np.array([np.nan]), [f"the model refuses the row: {_named(error)}"]
+        half = len(matrix) // 2
+        parts = [self._score_each(matrix[:half]), self._score_each(matrix[half:])]
+        return np.concatenate([score for score, _ in parts]), [r for _, part in parts for r in part]
+
+    def _table(self, matrix: Floats) -> Any:
+        """Write points as a black box takes them.
+
+        A scikit-learn model knows the names of a frame that it was fitted on, and no names if it
+        was fitted on an array; it warns of a table of the other sort.
+        """
+        assert isinstance(self.model, BlackBox)  # noqa: S101 - for the type checker
+        fitted_on_array = self.model.names is None and hasattr(self.model.model, "n_features_in_")
+        if fitted_on_array and not self.codec.holds_labels.any():
+            return matrix.copy()
+        table = self.codec.write(matrix)
+        return table if self.model.names is None else as_named_frame(table, self.names)
 
     def accepts(self, matrix: Floats, gamma: float | None = None) -> Bools:
         """Tell which points are accepted, with a score above `gamma` if that is higher: (n,)."""
@@ -204,7 +253,7 @@ class Problem:
 
     def _probe(self, matrix: Floats, noise: Noise) -> Any:
         points = (
-            self.codec.write(matrix)
+            self._table(matrix)
             if isinstance(self.model, BlackBox)
             else self._model_numbers(matrix)
         )
@@ -226,7 +275,7 @@ class Problem:
         out = np.array(matrix, dtype=np.float64, order="C")
         for j, (levels, codes) in self._codes.items():
             known = ~np.isnan(out[:, j])
-            out[known, j] = codes[np.searchsorted(levels, out[known, j])]
+            out[known, j] = _coded(out[known, j], levels, codes, self.model.columns[j])
         for j, column in enumerate(self.model.columns):
             if column.missing_range is not None:
                 low, high = column.missing_range
@@ -310,8 +359,8 @@ def _in_order(schema: Schema, names: tuple[str, ...]) -> Schema:
 
 def _guess(model: TreeEnsemble | BlackBox, X_train: Any, layout: Layout) -> Schema:
     """Guess a schema; columns that the model splits by category are categorical."""
-    guessed = Schema.infer(X_train)
-    features = [f.replaced(name=n) for f, n in zip(guessed.features, layout.names, strict=True)]
+    guessed = list(guess_features(X_train))
+    features = [f.replaced(name=n) for f, n in zip(guessed, layout.names, strict=True)]
     if isinstance(model, TreeEnsemble):
         spelled = {name.replace(" ", "_"): j for j, name in enumerate(layout.names)}
         spelled |= {name: j for j, name in enumerate(layout.names)}
@@ -335,13 +384,37 @@ def _category_codes(
     found = {}
     some = codec.read(X_train, "X_train")[:1]
     for j, column in enumerate(ensemble.columns):
-        levels = np.sort(np.array(codec.features[j].level_numbers, dtype=np.float64))
-        if not column.is_category or len(levels) == 0:
+        if not column.is_category:
             continue
+        feature = codec.features[j]
+        levels = np.sort(np.array(feature.level_numbers, dtype=np.float64))
+        if feature.kind == "onehot":
+            levels = np.array([0.0, 1.0])
+        if len(levels) == 0:
+            raise InvalidInput(
+                f"The model takes '{feature.name}' for categories, so its feature must be "
+                f"categorical or ordinal and list its levels. Got {feature.kind}."
+            )
         rows = np.repeat(some, len(levels), axis=0)
         rows[:, j] = levels
         found[j] = (levels, ensemble.read(codec.write(rows), "the schema's levels")[:, j])
     return found
+
+
+def _coded(values: Floats, levels: Floats, codes: Floats, column: Column) -> Floats:
+    """Turn level numbers into an ensemble's codes; it reads itself what is none of the levels."""
+    place = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
+    out = codes[place]
+    other = levels[place] != values
+    if other.any():
+        out[other] = read_matrix(values[other][:, None], [column], named=False)[:, 0]
+    return np.asarray(out)
+
+
+def _named(error: Exception) -> str:
+    """Name an error by its first line."""
+    said = str(error).strip().split("\n")[0].rstrip(".")
+    return f"{type(error).__name__}: {said}"
 
 
 def _refuse_empty_columns(support: Floats, schema: Schema) -> None:

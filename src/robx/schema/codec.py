@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,17 @@ class Codec:
         return [place[f.name] for f in self.features]
 
     @cached_property
+    def _ordered(self) -> Layout:
+        """The layout with its columns in the order of the features, in which arrays come."""
+        places = [self.layout.names.index(f.name) for f in self.features]
+        return replace(
+            self.layout,
+            names=tuple(self.layout.names[place] for place in places),
+            columns=tuple(self._storage),
+            labels=tuple(self.layout.labels[place] for place in places),
+        )
+
+    @cached_property
     def holds_labels(self) -> NDArray[np.bool_]:
         """Columns of text or a category dtype: (d,) bool."""
         return np.array([s.is_text or s.is_category for s in self._storage], dtype=bool)
@@ -80,6 +91,11 @@ class Codec:
         """Columns stored in less than double precision: (d,) bool."""
         return np.array([s.is_single for s in self._storage], dtype=bool)
 
+    @cached_property
+    def room(self) -> Floats:
+        """Least and greatest value that each column's dtype holds: (2, d) float64."""
+        return np.array([_room(storage) for storage in self._storage], dtype=np.float64).T
+
     def read(self, X: Any, what: str) -> Floats:
         """Read a table: (n, d) float64, never the caller's own memory."""
         columns = [
@@ -88,7 +104,7 @@ class Codec:
             else Column(f.name)
             for f, labels in zip(self.features, self.holds_labels, strict=True)
         ]
-        matrix = read_matrix(X, columns, named=self.layout.kind != "numpy", what=what)
+        matrix = read_matrix(X, columns, named=self.layout.named, what=what)
         matrix = np.array(matrix, dtype=np.float64, order="C")
         for j in np.flatnonzero(self.holds_labels):
             matrix[:, j] = _looked_up(matrix[:, j], self.features[j].level_numbers)
@@ -117,10 +133,17 @@ class Codec:
     def rewrite(self, X: Any, before: Floats, after: Floats) -> Any:
         """Copy a table with those cells replaced in which the two matrices differ."""
         changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
-        order = [self.layout.names.index(f.name) for f in self.features]
-        by_layout = np.argsort(order)
-        values = self.values(after)
-        return rewrite(X, self.layout, changed[:, by_layout], [values[j] for j in by_layout])
+        return rewrite(X, self._ordered, changed, self.values(after))
+
+
+def _room(storage: Storage) -> tuple[float, float]:
+    if storage.is_boolean:
+        return 0.0, 1.0
+    if storage.is_integer:
+        limits = np.iinfo(storage.number)
+        most = float(limits.max)  # rounded up where float64 does not hold it
+        return float(limits.min), most if int(most) == limits.max else np.nextafter(most, 0.0)
+    return -np.inf, np.inf
 
 
 def _looked_up(places: Floats, numbers: Sequence[float]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
@@ -101,9 +102,11 @@ class Feature:
         """Put a value in words."""
         if math.isnan(number):
             return "missing"
-        if self.levels is not None and number in self.level_numbers:
-            place = self.level_numbers.index(number)
-            return self.labels[place] if self.labels else str(self.levels[place])
+        with np.errstate(over="ignore"):
+            stored = np.array(self.level_numbers, dtype=np.float32)  # as some columns hold them
+        for place, level in enumerate(self.levels or ()):
+            if number in (self.level_numbers[place], stored[place]):
+                return self.labels[place] if self.labels else str(level)
         if number == round(number) and abs(number) < 1e15:
             return str(int(number))
         return np.format_float_positional(float(f"{number:.6g}"), trim="-")
@@ -154,9 +157,17 @@ def _take_levels(feature: Feature) -> None:
             f"Feature {feature.name!r}: levels must be a list of values, or a mapping from values "
             f"to words. Got {levels!r}."
         )
+    if isinstance(labels, str) or (labels is not None and not isinstance(labels, Iterable)):
+        raise InvalidInput(
+            f"Feature {feature.name!r}: labels must be a list of words, one for each level. Got "
+            f"{labels!r}."
+        )
     plain = None if levels is None else tuple(_plain(level) for level in levels)
     object.__setattr__(feature, "levels", plain)
     object.__setattr__(feature, "labels", None if labels is None else tuple(map(str, labels)))
+    for name in ("name", "group"):
+        if isinstance(value := getattr(feature, name), str):
+            object.__setattr__(feature, name, str(value))
     for name in ("low", "high", "resolution", "scale", "noise", "weight"):
         value = getattr(feature, name)
         if isinstance(value, int | np.integer | np.floating) and not isinstance(value, bool):
@@ -165,6 +176,11 @@ def _take_levels(feature: Feature) -> None:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_double(level: float) -> bool:
+    """Whether float64 holds a number as it is."""
+    return abs(level) <= sys.float_info.max and float(level) == level
 
 
 def _complaints(f: Feature) -> Iterable[str]:
@@ -176,7 +192,8 @@ def _complaints(f: Feature) -> Iterable[str]:
         yield f"change must be one of {', '.join(CHANGES)}. Got {f.change!r}"
     for name in ("low", "high", "resolution", "scale", "noise", "weight"):
         value = getattr(f, name)
-        if value is not None and (not isinstance(value, float) or not math.isfinite(value)):
+        is_none = value is None and name != "weight"
+        if not is_none and (not isinstance(value, float) or not math.isfinite(value)):
             yield f"{name} must be a finite number. Got {value!r}"
     if not isinstance(f.may_fill, bool):
         yield f"may_fill must be true or false. Got {f.may_fill!r}"
@@ -203,6 +220,8 @@ def _number_complaints(f: Feature) -> Iterable[str]:
 
 
 def _level_complaints(f: Feature) -> Iterable[str]:
+    if f.group is not None and not isinstance(f.group, str):
+        yield f"its group must be text. Got {f.group!r}"
     if (f.group is not None) != (f.kind == "onehot"):
         yield "a one-hot feature, and no other, names its group"
     has_levels = f.kind in {"ordinal", "categorical"}
@@ -215,6 +234,8 @@ def _level_complaints(f: Feature) -> Iterable[str]:
         yield f"levels must be text or numbers, at least one. Got {f.levels!r}"
     elif len(set(f.levels)) != len(f.levels) or len(kinds) > 1:
         yield f"levels must differ, and be all text or all numbers. Got {f.levels!r}"
+    elif not all(isinstance(level, str) or _is_double(level) for level in f.levels):
+        yield f"levels that are numbers must be finite, and exact in float64. Got {f.levels!r}"
     elif f.kind == "ordinal" and list(f.level_numbers) != sorted(f.level_numbers):
         yield f"ordinal levels that are numbers must rise. Got {f.levels!r}"
     if f.labels is not None and len(f.labels) != len(f.levels):

@@ -27,8 +27,12 @@ def guess_features(X: Any) -> Iterator[Feature]:
     found: dict[str, Feature] = {}
     numbers: dict[str, NDArray[np.float64]] = {}
     for j, (name, storage) in enumerate(zip(layout.names, layout.columns, strict=True)):
+        if layout.kind == "numpy" and storage.is_text:
+            raise InvalidInput(
+                f"An array must hold numbers. Column {name} holds text: use a DataFrame."
+            )
         if storage.is_text or storage.is_category:
-            levels = storage.categories or tuple(sorted(distinct_values(X, j), key=str))
+            levels = storage.categories or _levels(X, j, name)
             if not levels:
                 raise InvalidInput(f"Column '{name}' has no value in any row.")
             kind: Kind = "ordinal" if storage.is_ordered else "categorical"
@@ -47,6 +51,15 @@ def guess_features(X: Any) -> Iterator[Feature]:
         for name in members:
             found[name] = Feature(name, "onehot", group=group)
     yield from found.values()
+
+
+def _levels(X: Any, j: int, name: str) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(distinct_values(X, j), key=str))
+    except TypeError as error:  # objects that cannot be compared
+        raise InvalidInput(
+            f"Column '{name}' must hold numbers, booleans, text or categories. Got {error}."
+        ) from error
 
 
 def _number_feature(name: str, values: NDArray[np.float64], single: bool) -> Feature:

@@ -33,7 +33,7 @@ def project(
     out = rules.snap(Z, X, bounds)
     known = ~np.isnan(out)
     within = (out >= bounds[0]) & (out <= bounds[1])
-    possible = np.asarray((within | ~known).all(axis=1))
+    possible = np.asarray((within & np.isfinite(out) | ~known).all(axis=1))
     for i in np.flatnonzero(possible & ~rules.keeps_relations(out)):
         found = _solve(rules, Z[i], X[i], bounds[0][i], bounds[1][i], out[i])
         possible[i] = found is not None
@@ -58,7 +58,7 @@ def _solve(
     tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
     known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)
     unit = rules.unit(1)
-    wanted = np.where(np.isnan(z), start, z)
+    wanted = np.where(np.isfinite(z), z, start)
     # Variables: for each tied column its parts (one, or one a level), then its distance.
     value_of: dict[int, list[tuple[int, float]]] = {}
     lows: list[float] = []
@@ -78,11 +78,16 @@ def _solve(
             whole += [1] * len(options)
             price += [0.0] * len(options)
         else:
-            step = numerator[j] / denominator[j] if kind[j] == grids.STEP else 1.0
+            is_step = bool(kind[j] == grids.STEP)
+            step = numerator[j] / denominator[j] if is_step else 1.0
+            least, most = low[j], high[j]
+            if is_step:
+                least, most = np.ceil(low[j] / step - 1e-9), np.floor(high[j] / step + 1e-9)
+            if least > most:  # no step within: what the applicant has may stay
+                is_step, step, least, most = False, 1.0, start[j], start[j]
             value_of[j] = [(len(lows), step)]
-            is_step = kind[j] == grids.STEP
-            lows.append(np.ceil(low[j] / step - 1e-9) if is_step else low[j])
-            highs.append(np.floor(high[j] / step + 1e-9) if is_step else high[j])
+            lows.append(least)
+            highs.append(most)
             whole.append(int(is_step))
             price.append(0.0)
     n_values = len(lows)
@@ -115,7 +120,7 @@ def _solve(
         constraints=LinearConstraint(
             np.array(rows), [limit[0] for limit in limits], [limit[1] for limit in limits]
         ),
-        options={"node_limit": NODE_LIMIT},
+        options={"node_limit": NODE_LIMIT, "mip_rel_gap": 0.0},
     )
     if solved.x is None:
         return None

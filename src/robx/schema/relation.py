@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|`(?P<quoted>[^`]+)`"
     r"|(?P<name>[^\W\d][\w.]*)|(?P<sign>[+\-*]))"
 )
+QUOTED = re.compile(r"`[^`]*`")
+#: The sign between the sides: one that no pair of backquotes holds.
+SIGN = re.compile(r"(<=|>=)(?=(?:[^`]*`[^`]*`)*[^`]*$)")
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,8 @@ class Relation:
         """Read an inequality."""
         if not isinstance(text, str):
             raise InvalidInput(f"A relation is text such as 'a <= b'. Got {text!r}.")
-        sides = re.split(r"(<=|>=)", text)
-        if len(sides) != 3 or re.search(r"[<>=]", sides[0] + sides[2]):
+        sides = SIGN.split(text)
+        if len(sides) != 3 or re.search(r"[<>=]", QUOTED.sub("", sides[0] + sides[2])):
             raise InvalidInput(
                 f"A relation has one '<=' or '>=' between two sums, such as 'a <= b'. Got {text!r}."
             )
@@ -62,6 +66,8 @@ class Relation:
         terms = tuple((name, value) for name, value in total.items() if value != 0)
         if not terms:
             raise InvalidInput(f"The relation {text!r} names no feature.")
+        if not all(math.isfinite(number) for number in [bound, *(value for _, value in terms)]):
+            raise InvalidInput(f"The numbers of the relation {text!r} must be finite.")
         return cls(text.strip(), terms, bound)
 
 
@@ -93,6 +99,8 @@ def _terms(side: str, text: str) -> Iterator[tuple[str | None, float]]:
             if tokens[at : at + 1] != [("sign", "*")]:
                 break
             at += 1
+            if tokens[at : at + 1] in ([], [("sign", "+")], [("sign", "-")], [("sign", "*")]):
+                raise InvalidInput(f"The relation {text!r} lacks a factor after '*'.")
         if name is None and number is None:
             raise InvalidInput(f"The relation {text!r} lacks a term after a sign.")
         yield name, sign * (1.0 if number is None else number)

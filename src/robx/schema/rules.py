@@ -28,6 +28,8 @@ Norm = Literal[1, 2]
 
 #: A broken relation by less than this share of its terms is rounding.
 SLACK = 1e-9
+#: The same for a column that is stored as float32.
+SINGLE_SLACK = 2.0**-23
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,8 @@ class Rules:
     seen : (2, d) float64
         Least and greatest value in the training table. Advice does not lead beyond these, nor,
         where the applicant is beyond already, further out.
+    room : (2, d) float64
+        Least and greatest value that the columns' dtypes hold.
     """
 
     features: tuple[Feature, ...]
@@ -54,6 +58,7 @@ class Rules:
     whole: Bools
     single: Bools
     seen: Floats
+    room: Floats
 
     # --- arrays ----------------------------------------------------------------------------------
 
@@ -110,7 +115,9 @@ class Rules:
         step = [Fraction(1)] * len(self.features)
         levels: list[tuple[float, ...]] = []
         for j, f in enumerate(self.features):
-            levels.append(tuple(sorted(f.level_numbers)))
+            stored = np.float32 if self.single[j] else np.float64
+            with np.errstate(over="ignore"):
+                levels.append(tuple(sorted(float(stored(number)) for number in f.level_numbers)))
             if f.kind == "onehot":
                 levels[j] = (0.0, 1.0)
             if levels[j]:
@@ -122,8 +129,7 @@ class Rules:
                 step[j] = Fraction(max(1, -(-step[j] // 1)))
         start = np.cumsum([0, *map(len, levels)]).astype(np.int64)
         flat = np.array([v for values in levels for v in values], dtype=np.float64)
-        numerator = np.array([float(s.numerator) for s in step])
-        denominator = np.array([float(s.denominator) for s in step])
+        numerator, denominator = np.array([_as_floats(s) for s in step]).T.copy()
         return kind, numerator, denominator, self.single, start, flat
 
     @cached_property
@@ -168,6 +174,7 @@ class Rules:
         A low above its high is a column with nowhere to go.
         """
         low, high = np.fmin(X, self.seen[0]), np.fmax(X, self.seen[1])
+        room = np.fmin(X, self.room[0]), np.fmax(X, self.room[1])
         for j, f in enumerate(self.features):
             if f.kind == "categorical":
                 low[:, j], high[:, j] = -np.inf, np.inf
@@ -178,7 +185,7 @@ class Rules:
                 low[:, j] = np.fmax(low[:, j], X[:, j])
             if f.change in {"none", "decrease"}:
                 high[:, j] = np.fmin(high[:, j], X[:, j])
-        return low, high
+        return np.fmax(low, room[0]), np.fmin(high, room[1])
 
     def snap(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
         """Bring wanted points onto the nearest values that the applicants may have: (n, d).
@@ -199,12 +206,14 @@ class Rules:
     def _excess(self, Z: Floats) -> Floats:
         """By how much each relation is broken, beyond rounding: (n, relations)."""
         matrix, bound = self._relation_arrays
-        involved = matrix != 0
+        slack = np.where(self.single, SINGLE_SLACK, SLACK)
         out = np.empty((len(Z), len(bound)))
         for i in range(len(bound)):
-            terms = Z[:, involved[i]] * matrix[i, involved[i]]
-            size = np.abs(terms).sum(axis=1) + abs(bound[i])
-            excess = terms.sum(axis=1) - bound[i] - SLACK * size
+            involved = matrix[i] != 0
+            with np.errstate(over="ignore", invalid="ignore"):
+                terms = Z[:, involved] * matrix[i, involved]
+                rounding = np.abs(terms) @ slack[involved] + SLACK * abs(bound[i])
+                excess = terms.sum(axis=1) - bound[i] - rounding
             out[:, i] = np.where(np.isnan(excess), -1.0, excess)
         return out
 
@@ -244,11 +253,14 @@ class Rules:
             & ~self.whole
         )
         known = ~np.isnan(Z) & ~np.isnan(X)
-        return np.asarray(np.where(free & known, beyond & (stated | moved), ~same))
+        outside = (known & beyond & (stated | moved)) | (~(free & known) & ~same)
+        return np.asarray(outside | np.isinf(Z))
 
     def _complaint(self, f: Feature, z: float, x: float) -> str:
         if np.isnan(x) and not f.may_fill:
             return "missing stays missing"
+        if np.isinf(z):
+            return "infinite"
         if np.isnan(z):
             return "a known value cannot become missing"
         if f.constraint() != "free":
@@ -273,14 +285,22 @@ class Rules:
     def cost(self, Z: Floats, X: Floats, norm: Norm) -> Floats:
         """Distance from each applicant to its point, in units of the features' scales: (n,)."""
         unit = self.unit(norm)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             moved = np.abs(Z - X) * unit
+            # A difference that is too large to be a number may still be a cost.
+            moved = np.where(np.isinf(Z - X), np.abs(Z * unit - X * unit), moved)
         label_moved = np.where(Z == X, 0.0, unit)
         moved = np.where(self.is_label, label_moved, moved)
         x_missing, z_missing = np.isnan(X), np.isnan(Z)
         moved = np.where(x_missing != z_missing, self.fill_cost, moved)
         moved = np.where(x_missing & z_missing, 0.0, moved)
-        return np.asarray(moved.sum(axis=1) if norm == 1 else np.sqrt((moved**2).sum(axis=1)))
+        if norm == 1:
+            return np.asarray(moved.sum(axis=1))
+        # Squares of the smallest and the largest numbers are none.
+        largest = moved.max(axis=1, keepdims=True)
+        largest = np.where((largest > 1e100) | ((largest > 0) & (largest < 1e-100)), largest, 1.0)
+        with np.errstate(under="ignore"):
+            return np.asarray(largest[:, 0] * np.sqrt(((moved / largest) ** 2).sum(axis=1)))
 
     def words(self, z: Floats, x: Floats) -> list[str]:
         """Say what changes for one applicant, a line a feature."""
@@ -315,5 +335,13 @@ def _common_prefix(names: Sequence[str]) -> str:
 
 
 def _as_fraction(step: float) -> Fraction:
+    """Give the fraction that was meant: a third, or what the decimals say."""
     fraction = Fraction(step).limit_denominator(10**9)
-    return fraction if fraction > 0 else Fraction(step)
+    return fraction if float(fraction) == step else Fraction(repr(step))
+
+
+def _as_floats(fraction: Fraction) -> tuple[float, float]:
+    """Numerator and denominator, where float64 holds them."""
+    if max(fraction.numerator, fraction.denominator) < 10**300:
+        return float(fraction.numerator), float(fraction.denominator)
+    return float(fraction), 1.0

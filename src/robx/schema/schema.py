@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,9 @@ class Schema:
     >>> people = pd.DataFrame({"age": [25, 40, 61], "rate": [0.5, 1.25, 0.75]})
     >>> schema = Schema.infer(people).override(age={"change": "none"})
     >>> print(schema)
-    feature  kind        may change              scale
-    age      integer     fixed                   36
-    rate     continuous  in steps of 0.01        0.75
+    feature  kind        may change        scale
+    age      integer     fixed             36
+    rate     continuous  in steps of 0.01  0.75
     >>> schema.words(people[:1], people[1:2].assign(age=25))
     [['rate: 0.5 → 1.25']]
     """
@@ -55,11 +55,13 @@ class Schema:
     optional_groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("features", "relations", "optional_groups"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise InvalidInput(f"The {name} of a schema must be a list. Got {value!r}.")
         features = tuple(self.features)
         if not features or not all(isinstance(f, Feature) for f in features):
             raise InvalidInput("A schema needs a list of at least one robx.Feature.")
-        if isinstance(self.relations, str):
-            raise InvalidInput("The relations of a schema are a list of text. Got text.")
         relations = tuple(
             r if isinstance(r, Relation) else Relation.parse(r) for r in self.relations
         )
@@ -114,6 +116,11 @@ class Schema:
         relations : sequence of str, optional
             New relations, in place of those there are.
         """
+        if changes is not None and not isinstance(changes, Mapping):
+            raise InvalidInput(
+                "Schema.override takes a mapping from names to fields, such as "
+                f"{{'age': {{'change': 'none'}}}}. Got {changes!r}."
+            )
         wanted = {**(changes or {}), **by_name}
         unknown = [name for name in wanted if name not in self.names]
         if unknown:
@@ -136,8 +143,7 @@ class Schema:
 
     def fit(self, X: Any) -> Schema:
         """Return a copy in which every feature without a scale has the range of its column in X."""
-        codec = Codec(self.features, Layout.of(X, names=None))
-        return self.fit_matrix(codec.read(X, "X"))
+        return self.fit_matrix(self._codec(X).read(X, "X"))
 
     def fit_matrix(self, matrix: NDArray[np.float64]) -> Schema:
         """Do as `fit` does, from numbers."""
@@ -149,8 +155,9 @@ class Schema:
             if feature.is_number and len(column):
                 with np.errstate(over="ignore"):
                     scale = float(column.max() - column.min())
+                # Too small to divide by, or too large to be a number.
                 scale = scale if np.isfinite(1 / scale if scale else np.inf) else 1.0
-                scale = scale if np.isfinite(scale) else 1.0
+                scale = min(scale, np.finfo(np.float64).max)
             features.append(feature if feature.scale is not None else replace(feature, scale=scale))
         return replace(self, features=tuple(features))
 
@@ -160,20 +167,15 @@ class Schema:
         file = Path(path)
         if not file.is_file():
             raise InvalidInput(f"There is no schema file at '{file}'.")
-        text = file.read_text(encoding="utf-8")
-        try:
-            if file.suffix == ".json":
-                plain = json.loads(text)
-            else:
-                import yaml  # noqa: PLC0415
+        import yaml  # noqa: PLC0415 - read only when a file is
 
-                plain = yaml.safe_load(text)
-        except ValueError as error:
-            raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
-        except Exception as error:
-            if type(error).__module__.split(".")[0] != "yaml":
-                raise
-            raise InvalidInput(f"'{file.name}' is not YAML: {error}.") from error
+        is_json = file.suffix == ".json"
+        try:
+            text = file.read_text(encoding="utf-8")
+            plain = json.loads(text) if is_json else yaml.safe_load(text)
+        except (ValueError, RecursionError, yaml.YAMLError) as error:
+            language = "JSON" if is_json else "YAML"
+            raise InvalidInput(f"'{file.name}' is not {language}: {error}.") from error
         return cls.from_dict(plain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -203,15 +205,21 @@ class Schema:
             )
         features = []
         for fields in plain["features"]:
-            if not isinstance(fields, Mapping) or "name" not in fields:
+            if not isinstance(fields, Mapping) or not isinstance(fields.get("name"), str | int):
                 raise InvalidInput(f"Each feature of a schema file has a 'name'. Got {fields!r}.")
+            if isinstance(fields["name"], bool):
+                raise InvalidInput(
+                    "A name of the schema file reads as true or false: put it in quotes. Got "
+                    f"{dict(fields)!r}."
+                )
             features.append(Feature(str(fields["name"])))
             rest = {str(k): v for k, v in fields.items() if k != "name"}
             features[-1] = _respecified(features[-1], rest)
+        relations, optional = plain.get("relations"), plain.get("optional_groups")
         return cls(
             tuple(features),
-            tuple(plain.get("relations") or ()),
-            tuple(plain.get("optional_groups") or ()),
+            () if relations is None else relations,
+            () if optional is None else optional,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -246,20 +254,19 @@ class Schema:
         raise KeyError(name)
 
     def __str__(self) -> str:
-        lines = [("feature", "kind", "may change", "scale")]
+        lines = [("feature", "kind", "may change", "scale", "levels")]
         for f in self.features:
             kind = f.kind if f.group is None else f"one of {f.group}"
-            can = f.constraint()
-            if f.levels is not None and f.kind != "onehot":
-                shown = " < " if f.kind == "ordinal" else ", "
-                words = [f.say(number) for number in f.level_numbers]
-                more = [f"... {len(words) - 6} more"] if len(words) > 6 else []
-                can += f"; {shown.join(words[:6] + more)}"
-            lines.append((f.name, kind, can, "" if f.scale is None else f"{f.scale:g}"))
-        width = [max(len(line[i]) for line in lines) for i in range(3)]
-        width[2] = max(min(width[2], 60), 22)
+            words = [f.say(number) for number in f.level_numbers]
+            more = [f"{len(words) - 6} more"] if len(words) > 6 else []
+            levels = (" < " if f.kind == "ordinal" else ", ").join(words[:6] + more)
+            scale = "" if f.scale is None else f"{f.scale:g}"
+            lines.append((f.name, kind, f.constraint(), scale, levels))
+        if not any(line[4] for line in lines[1:]):
+            lines = [(*line[:4], "") for line in lines]
+        width = [max(len(line[i]) for line in lines) for i in range(4)]
         text = [
-            "  ".join([*(cell.ljust(w) for cell, w in zip(line, width, strict=False)), line[3]])
+            "  ".join(cell.ljust(w) for cell, w in zip(line, [*width, 0], strict=True))
             for line in lines
         ]
         text += [f"with {relation.text}" for relation in self.relations]
@@ -351,11 +358,23 @@ class Schema:
             seen[0, has] = np.nanmin(finite[:, has], axis=0)
             seen[1, has] = np.nanmax(finite[:, has], axis=0)
         return Rules(
-            self.features, self.relations, self.optional_groups, codec.whole, codec.single, seen
+            self.features,
+            self.relations,
+            self.optional_groups,
+            codec.whole,
+            codec.single,
+            seen,
+            codec.room,
         )
 
     def _codec(self, X: Any) -> Codec:
-        return Codec(self.features, Layout.of(X, names=None))
+        layout = Layout.of(X)
+        # An array has no names; a schema that was made for one has none either.
+        without_names = self.names == tuple(map(str, range(len(self))))
+        strange = without_names and set(layout.names) != set(self.names)
+        if (layout.kind == "numpy" or strange) and len(layout.names) == len(self):
+            layout = replace(layout, names=self.names, named=False)
+        return Codec(self.features, layout)
 
     def _read_both(
         self, X: Any, applicants: Any
@@ -363,21 +382,25 @@ class Schema:
         codec = self._codec(X)
         points = codec.read(X, "X")
         if applicants is None:
-            people = points.copy()
-            # Nobody to compare with: what is in range may stay.
-        else:
-            people = self._codec(applicants).read(applicants, "applicants")
-            if len(people) != len(points):
-                raise InvalidInput(
-                    f"X and applicants must have a row for each other. Got {len(points)} and "
-                    f"{len(people)}."
-                )
+            # Nobody to compare with: no value is anybody's own, and none has moved.
+            anyone = tuple(feature.replaced(change="any") for feature in self.features)
+            nobody = np.where(np.isnan(points), np.nan, np.where(points == np.inf, -np.inf, np.inf))
+            return points, nobody, replace(self, features=anyone).rules(codec, None)
+        # Tables of a kind are stored alike, but for a column of nothing, which has no dtype.
+        alike = Layout.of(applicants).kind == codec.layout.kind
+        people = (codec if alike else self._codec(applicants)).read(applicants, "applicants")
+        if len(people) != len(points):
+            raise InvalidInput(
+                f"X and applicants must have a row for each other. Got {len(points)} and "
+                f"{len(people)}."
+            )
         return points, people, self.rules(codec, None)
 
 
 def check_norm(norm: Any, owner: str) -> None:
     """Refuse a norm that is neither 1 nor 2."""
-    if isinstance(norm, bool) or norm not in (1, 2):
+    is_number = isinstance(norm, int | float | np.integer | np.floating)
+    if not is_number or isinstance(norm, bool) or norm not in (1, 2):
         raise InvalidInput(f"The 'norm' parameter of {owner} must be 1 or 2. Got {norm!r} instead.")
 
 
@@ -385,7 +408,7 @@ def _respecified(feature: Feature, changes: dict[str, Any]) -> Feature:
     """Change fields of a feature; those that only its old kind had go with the kind."""
     kind = changes.get("kind", feature.kind)
     if kind != feature.kind:
-        if kind not in {"ordinal", "categorical"} or feature.levels is None:
+        if kind not in ("ordinal", "categorical") or feature.levels is None:
             changes.setdefault("levels", None)
         if kind != "onehot":
             changes.setdefault("group", None)
