@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from robx.methods.base import Method
+from robx.methods.conservative import Conservative
 from robx.methods.face import Face
 from robx.methods.focus import Focus
 from robx.methods.given import Given
-from robx.methods.nearest import Conservative, NearestNeighbour
+from robx.methods.nearest import NearestNeighbour
 from robx.methods.robx import RobX
 from robx.methods.tweak import FeatureTweaking
 

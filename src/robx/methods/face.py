@@ -13,7 +13,7 @@ from robx.errors import InvalidInput
 from robx.kernels import paths
 from robx.methods.base import Method, check_gamma, check_number, check_whole
 from robx.methods.graph import Graph, Neighbourhood
-from robx.methods.nearest import blocked_by
+from robx.methods.neighbours import blocked_by
 from robx.parallel import in_threads
 from robx.problem import Applicants, Found, Problem, Status
 

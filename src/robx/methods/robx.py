@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.methods.base import Method, check_number, check_whole
+from robx.methods.conservative import give_most_stable, stable_points
 from robx.methods.given import Given
-from robx.methods.nearest import (
-    NearestNeighbour,
-    blocked_by,
-    give_most_stable,
-    stable_points,
-)
+from robx.methods.nearest import NearestNeighbour
+from robx.methods.neighbours import blocked_by
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.methods.walks import Walks
 from robx.problem import Applicants, Found, Problem, Status
