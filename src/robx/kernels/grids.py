@@ -43,7 +43,7 @@ def nearest_allowed(
                 best = level
         return best
     found = min(max(value, low), high)
-    if abs(found) > LARGEST_SINGLE and single or math.isinf(found):
+    if (abs(found) > LARGEST_SINGLE and single) or math.isinf(found):
         return math.nan
     k = np.rint(found / (numerator / denominator))
     if kind == STEP and abs(k) < MOST_STEPS:

@@ -3,7 +3,8 @@
 A leaf is a box: its path asks ``low < x <= high`` of numbers, and of a category to be one of some
 codes. The conditions of a path are intersected as the tree is walked, and a subtree is left out as
 soon as one column has no allowed value left. What a path asks of a missing value is which way it
-goes: a value that stays missing either follows the path or does not.
+goes: a value that stays missing either follows the path or does not. To some models zero means
+"missing" as well, and that is a value which one can come to have.
 
 Two kinds of numbers
 --------------------
@@ -15,9 +16,9 @@ Where a walk is
 ---------------
 ``path[k]`` is the split at depth k above it and ``side[k]`` whether it went left (0) or right (1).
 A row of `box` holds, for a column, what the path asks (`LOW`, `HIGH`), how many of its conditions
-the value of now fails (`AGAINST`), if any where a number goes (`VALUE`), and what a number in there
-costs at least (`FLOOR`). ``dead[k]`` counts what rules out the k-th listed level. `columns` holds
-what does not change during a walk.
+the value of now fails (`AGAINST`) and how many a missing one would (`UNKNOWN`), where a number goes
+that fails any (`VALUE`), and what a number in there costs at least (`FLOOR`). ``dead[k]`` counts
+what rules out the k-th listed level. `columns` holds what does not change during a walk.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from robx.kernels.grids import LEVELS, STEP, nearest_allowed
+from robx.kernels.grids import FREE, LEVELS, nearest_allowed
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
 __all__ = ["CHOICES", "Moves", "Person", "Trees", "best_below", "best_reachable", "candidates"]
@@ -36,9 +37,9 @@ __all__ = ["CHOICES", "Moves", "Person", "Trees", "best_below", "best_reachable"
 #: Where a path leaves a choice of categories, at most so many are tried.
 CHOICES = 16
 
-LOW, HIGH, VALUE, AGAINST, FLOOR = range(5)
+LOW, HIGH, VALUE, AGAINST, FLOOR, UNKNOWN = range(6)
 OWN, LEAST, MOST, FILL, KIND, NUMERATOR, DENOMINATOR, SINGLE, INSIDE = range(9)
-MISSING, TO_MISSING, UNIT = range(9, 12)
+MISSING, TO_MISSING, ZERO, UNIT = range(9, 13)
 
 
 class Trees(NamedTuple):
@@ -113,8 +114,8 @@ class Person(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def _columns(person: Person, moves: Moves) -> FloatArray:
-    """What a walk needs to know of each column, side by side: (d, 12)."""
-    out = np.empty((person.own.shape[0], 12))
+    """What a walk needs to know of each column, side by side: (d, 13)."""
+    out = np.empty((person.own.shape[0], 13))
     for j in range(person.own.shape[0]):
         out[j, OWN] = person.own[j]
         out[j, LEAST], out[j, MOST] = person.low[j], person.high[j]
@@ -123,14 +124,16 @@ def _columns(person: Person, moves: Moves) -> FloatArray:
         out[j, NUMERATOR], out[j, DENOMINATOR] = moves.numerator[j], moves.denominator[j]
         out[j, INSIDE] = moves.inside[j]
         out[j, MISSING], out[j, TO_MISSING] = moves.missing_from[j], moves.missing_to[j]
-        out[j, UNIT] = 0.0 if moves.is_label[j] else moves.unit[j]
+        out[j, ZERO] = _zero(out, j, moves.level_start, moves.level_value)
+        bounded = not moves.is_label[j] and out[j, ZERO] != out[j, ZERO]
+        out[j, UNIT] = moves.unit[j] if bounded else 0.0
     return out
 
 
 @njit(nogil=True, cache=True)
 def _open_box(person: Person) -> FloatArray:
-    """No conditions: (d, 5)."""
-    box = np.zeros((person.own.shape[0], 5))
+    """No conditions: (d, 6)."""
+    box = np.zeros((person.own.shape[0], 6))
     box[:, LOW], box[:, HIGH] = -np.inf, np.inf
     return box
 
@@ -177,29 +180,29 @@ def _on_grid(
     wanted: float,
     low: float,
     high: float,
-    column: FloatArray,
+    columns: FloatArray,
     j: int,
     level_start: IntArray,
     level_value: FloatArray,
 ) -> float:
-    kind, single = int(column[j, KIND]), column[j, SINGLE] != 0
-    numerator, denominator = float(column[j, NUMERATOR]), float(column[j, DENOMINATOR])
+    kind, single = int(columns[j, KIND]), columns[j, SINGLE] != 0
+    step, parts = float(columns[j, NUMERATOR]), float(columns[j, DENOMINATOR])
+    levels = level_value
     if kind == LEVELS:
         levels = level_value[level_start[j] : level_start[j + 1]]
-        return float(nearest_allowed(wanted, low, high, kind, 1.0, 1.0, single, levels))
-    found = nearest_allowed(wanted, low, high, kind, numerator, denominator, single, level_value)
-    if found != found and kind == STEP and single:
-        # Rounded to float32, the multiple at an edge can lie beyond it: look half a step inside.
-        half = 0.5 * numerator / denominator
-        if low <= high - half:
-            found = nearest_allowed(
-                wanted, low, high - half, kind, numerator, denominator, single, level_value
-            )
-        if found != found and low + half <= high:
-            found = nearest_allowed(
-                wanted, low + half, high, kind, numerator, denominator, single, level_value
-            )
-    return float(found)
+    return float(nearest_allowed(wanted, low, high, kind, step, parts, single, levels))
+
+
+@njit(nogil=True, cache=True)
+def _zero(columns: FloatArray, j: int, level_start: IntArray, level_value: FloatArray) -> float:
+    """Value that the applicant may have and that means "missing", where zero does; else NaN."""
+    x, first, last = columns[j, OWN], columns[j, MISSING], columns[j, TO_MISSING]
+    if x != x or not first <= 0 <= last:
+        return math.nan
+    least, most = max(first, columns[j, LEAST]), min(last, columns[j, MOST])
+    if least <= x <= most:
+        return float(x)
+    return _on_grid(0.0, float(least), float(most), columns, j, level_start, level_value)
 
 
 @njit(nogil=True, cache=True)
@@ -217,16 +220,17 @@ def _place(
     in the middle of a narrow box; of what they lack, in the middle of what is possible.
     """
     x = float(columns[j, OWN])
-    if low < x <= high and columns[j, LEAST] <= x <= columns[j, MOST]:
-        return x
+    first, last = float(columns[j, MISSING]), float(columns[j, TO_MISSING])
     least = max(float(np.nextafter(low, np.inf)), float(columns[j, LEAST]))
     most = min(high, float(columns[j, MOST]))
+    if least <= x <= most and not first <= x <= last:
+        return x
     if not least <= most or (x != x and columns[j, FILL] == 0):
         return math.nan
     inside = float(columns[j, INSIDE])
     if x != x:
         wanted = 0.5 * least + 0.5 * most
-    elif low < x <= high:  # which is not allowed
+    elif low < x <= high:  # which is not allowed, or means "missing"
         wanted = x
     elif high - low < 2 * inside:
         wanted = 0.5 * low + 0.5 * high
@@ -235,14 +239,27 @@ def _place(
     else:
         wanted = high - inside
     found = _on_grid(wanted, least, most, columns, j, level_start, level_value)
-    first, last = float(columns[j, MISSING]), float(columns[j, TO_MISSING])
     if not first <= found <= last:
         return found
     # It would mean "missing": go round it.
-    first, last = float(np.nextafter(first, -np.inf)), float(np.nextafter(last, np.inf))
-    below = _on_grid(wanted, least, first, columns, j, level_start, level_value)
-    above = _on_grid(wanted, last, most, columns, j, level_start, level_value)
+    away = inside if columns[j, KIND] == FREE else 0.0
+    before, after = float(np.nextafter(first, -np.inf)), float(np.nextafter(last, np.inf))
+    below = _on_grid(first - away, least, before, columns, j, level_start, level_value)
+    above = _on_grid(last + away, after, most, columns, j, level_start, level_value)
     return above if below != below or abs(above - wanted) < abs(below - wanted) else below
+
+
+@njit(nogil=True, cache=True)
+def _place_or_lose(
+    columns: FloatArray, box: FloatArray, j: int, level_start: IntArray, level_value: FloatArray
+) -> float:
+    """Where a number goes, or if that is nearer and the path allows it, a zero that is missing."""
+    low, high = float(box[j, LOW]), float(box[j, HIGH])
+    found = _place(low, high, columns, j, level_start, level_value)
+    x, zero = float(columns[j, OWN]), float(columns[j, ZERO])
+    if box[j, UNKNOWN] > 0 or zero != zero or abs(found - x) <= abs(zero - x):
+        return found
+    return zero
 
 
 @njit(nogil=True, cache=True)
@@ -277,36 +294,63 @@ def _nth_level(
 
 
 @njit(nogil=True, cache=True)
+def _may_be(
+    value: float,
+    j: int,
+    columns: FloatArray,
+    box: FloatArray,
+    code_start: IntArray,
+    code_level: FloatArray,
+    dead: IntArray,
+) -> bool:
+    """Whether a member of a group may be off (0) or set (1), and then follows the path."""
+    if value == 1 and not columns[j, LEAST] <= 1 <= columns[j, MOST]:
+        return False
+    for k in range(code_start[j], code_start[j + 1]):
+        if code_level[k] == value:
+            return bool(dead[k] == 0)
+    if columns[j, MISSING] <= value <= columns[j, TO_MISSING]:
+        return bool(box[j, UNKNOWN] == 0)
+    return bool(box[j, LOW] < value <= box[j, HIGH])
+
+
+@njit(nogil=True, cache=True)
 def _choose_member(
-    members: IntArray, optional: bool, columns: FloatArray, box: FloatArray, n: int
+    members: IntArray,
+    optional: bool,
+    n: int,
+    columns: FloatArray,
+    box: FloatArray,
+    code_start: IntArray,
+    code_level: FloatArray,
+    dead: IntArray,
 ) -> tuple[int, int]:
     """Count the ways to settle a one-hot group as the path asks, and give the n-th of them.
 
     A way is the member that is set, or -1 for none in an optional group. A member that must be set
     is the only way, and so is the applicant's own if it will do.
     """
-    n_must, must, own = 0, -1, -1
-    count = 1 if optional else 0
+    n_must, must = 0, -1
     for j in members:
-        may_be_set = box[j, LOW] < 1 <= box[j, HIGH] and columns[j, LEAST] <= 1 <= columns[j, MOST]
-        if not box[j, LOW] < 0 <= box[j, HIGH]:
+        if not _may_be(0.0, j, columns, box, code_start, code_level, dead):
             n_must += 1
-            must = j if may_be_set else -1
-        if may_be_set:
+            must = j
+    if n_must > 1:
+        return 0, -1
+    none = 1 if optional and n_must == 0 else 0
+    count, own = none, -1
+    for j in members:
+        if must in (-1, j) and _may_be(1.0, j, columns, box, code_start, code_level, dead):
             count += 1
             own = j if columns[j, OWN] == 1 else own
-    if n_must > 0:
-        return (1, must) if n_must == 1 and must >= 0 else (0, -1)
-    if own >= 0 or count == 0:
-        return (1, own) if own >= 0 else (0, -1)
-    at = n % count - (1 if optional else 0)
-    found = -1
+    if count == 0 or own >= 0:
+        return min(count, 1), own
+    at, chosen = n % count - none, -1
     for j in members:
-        if box[j, LOW] < 1 <= box[j, HIGH] and columns[j, LEAST] <= 1 <= columns[j, MOST]:
-            if at == 0:
-                found = j
+        if must in (-1, j) and _may_be(1.0, j, columns, box, code_start, code_level, dead):
+            chosen = j if at == 0 else chosen
             at -= 1
-    return count, found
+    return count, chosen
 
 
 # --- walking -------------------------------------------------------------------------------------
@@ -342,6 +386,7 @@ def _next_leaf(
     code: FloatArray,
     feature: IntArray,
     threshold: FloatArray,
+    missing_left: BoolArray,
     category_row: IntArray,
     category_bits: WordArray,
     node_split: IntArray,
@@ -365,7 +410,7 @@ def _next_leaf(
     node = -1
     if depth < 0:
         node, depth = root, 0
-        saved[0, 5] = 0.0
+        saved[0, 6] = 0.0
     while True:
         if node >= 0:
             if node_split[node] < 0:
@@ -379,8 +424,8 @@ def _next_leaf(
             at = depth - 1
             split = node_split[path[at]]
             j = feature[split]
-            box[j, LOW], box[j, HIGH] = saved[at, 0], saved[at, 1]
-            box[j, VALUE], box[j, AGAINST], box[j, FLOOR] = saved[at, 2], saved[at, 3], saved[at, 4]
+            for k in range(6):
+                box[j, k] = saved[at, k]
             if category_row[split] >= 0:
                 row = category_row[split]
                 _rule_out(j, row, side[at] == 0, -1, category_bits, code_start, code, dead)
@@ -398,10 +443,12 @@ def _next_leaf(
         side[at] = 0 if left else 1
         split = node_split[path[at]]
         j = feature[split]
-        saved[at, 0], saved[at, 1] = box[j, LOW], box[j, HIGH]
-        saved[at, 2], saved[at, 3], saved[at, 4] = box[j, VALUE], box[j, AGAINST], box[j, FLOOR]
+        for k in range(6):
+            saved[at, k] = box[j, k]
         if now_left[split] != left:
             box[j, AGAINST] += 1
+        if missing_left[split] != left:
+            box[j, UNKNOWN] += 1
         met = box[j, AGAINST] == 0
         if category_row[split] >= 0:
             _rule_out(j, category_row[split], left, 1, category_bits, code_start, code, dead)
@@ -412,15 +459,17 @@ def _next_leaf(
                 box[j, HIGH] = min(box[j, HIGH], threshold[split])
             else:
                 box[j, LOW] = max(box[j, LOW], threshold[split])
-            low, high, own = float(box[j, LOW]), float(box[j, HIGH]), float(columns[j, OWN])
-            away = max(low - own, own - high) * columns[j, UNIT]
-            if away > 0:
-                box[j, FLOOR] = away if norm == 1 else away * away
-            if not met and saved[at, 5] + (box[j, FLOOR] - saved[at, 4]) < budget:
-                box[j, VALUE] = _place(low, high, columns, j, level_start, level_value)
-                met = box[j, VALUE] == box[j, VALUE]
-        saved[depth, 5] = saved[at, 5] + (box[j, FLOOR] - saved[at, 4])
-        if met and saved[depth, 5] < budget:
+            own, unit = float(columns[j, OWN]), float(columns[j, UNIT])
+            away = max(float(box[j, LOW]) - own, own - float(box[j, HIGH]))
+            if away > 0 and unit > 0:
+                box[j, FLOOR] = away * unit if norm == 1 else (away * unit) ** 2
+        saved[depth, 6] = saved[at, 6] + (box[j, FLOOR] - saved[at, FLOOR])
+        if not saved[depth, 6] < budget:
+            continue
+        if not met and category_row[split] < 0:
+            box[j, VALUE] = _place_or_lose(columns, box, j, level_start, level_value)
+            met = box[j, VALUE] == box[j, VALUE]
+        if met:
             node = below
 
 
@@ -481,9 +530,9 @@ def best_reachable(
     category_bits, node_split, node_right = trees.category_bits, trees.node_split, trees.node_right
     level_start, level_value, code_start = moves.level_start, moves.level_value, moves.code_start
     code_level, code, best, sign = moves.code_level, moves.code, trees.best, trees.sign
-    leaf_value, tree_start = trees.leaf_value, trees.tree_start
+    leaf_value, tree_start, missing_left = trees.leaf_value, trees.tree_start, trees.missing_left
     path, side = np.empty(trees.longest + 1, np.int64), np.empty(trees.longest + 1, np.int64)
-    saved = np.empty((trees.longest + 1, 6))
+    saved = np.empty((trees.longest + 1, 7))
     for i in range(X.shape[0]):
         person = Person(X[i], low[i], high[i], may_fill[i], X[i], numbers[i])
         columns, box, dead = _columns(person, moves), _open_box(person), _dead_levels(person, moves)
@@ -494,7 +543,7 @@ def best_reachable(
                 leaf, depth = _next_leaf(
                     tree_start[tree], depth, now_left, columns, level_start,
                     level_value, code_start, code_level, code,
-                    feature, threshold, category_row, category_bits,
+                    feature, threshold, missing_left, category_row, category_bits,
                     node_split, node_right, best, path, side, saved, box, dead,
                     worth, np.inf, 1,
                 )  # fmt: skip
@@ -535,12 +584,12 @@ def candidates(
     category_bits, node_split, node_right = trees.category_bits, trees.node_split, trees.node_right
     level_start, level_value, code_start = moves.level_start, moves.level_value, moves.code_start
     code_level, code, best, sign = moves.code_level, moves.code, trees.best, trees.sign
-    leaf_value, tree_start = trees.leaf_value, trees.tree_start
+    leaf_value, tree_start, missing_left = trees.leaf_value, trees.tree_start, trees.missing_left
     group, group_start, group_member = moves.group, moves.group_start, moves.group_member
     group_optional, unit, fill_cost = moves.group_optional, moves.unit, moves.fill_cost
     is_label, norm, own, now = moves.is_label, moves.norm, person.own, person.now
     path, side = np.empty(trees.longest + 1, np.int64), np.empty(trees.longest + 1, np.int64)
-    saved = np.empty((trees.longest + 1, 6))
+    saved = np.empty((trees.longest + 1, 7))
     columns, box, dead = _columns(person, moves), _open_box(person), _dead_levels(person, moves)
     now_left = _sides(person, trees)
     heap = np.empty(costs.shape[0], dtype=np.int64)
@@ -562,7 +611,7 @@ def candidates(
             leaf, depth = _next_leaf(
                 tree_start[tree], depth, now_left, columns, level_start,
                 level_value, code_start, code_level, code, feature,
-                threshold, category_row, category_bits, node_split,
+                threshold, missing_left, category_row, category_bits, node_split,
                 node_right, best, path, side, saved, box, dead, worth,
                 costs[heap[0]] if count == costs.shape[0] else np.inf, norm,
             )  # fmt: skip
@@ -591,7 +640,8 @@ def candidates(
                 if slot < 0:
                     continue
                 count = min(count + 1, costs.shape[0])
-                points[slot] = now
+                for j in range(now.shape[0]):
+                    points[slot, j] = now[j]
                 for k in range(n_moves):
                     points[slot, place[k]] = value[k]
     return count
@@ -653,7 +703,9 @@ def _list_moves(
         ways = 1
         if group[j] >= 0:
             members = group_member[group_start[group[j]] : group_start[group[j] + 1]]
-            ways, chosen = _choose_member(members, group_optional[group[j]], columns, box, n)
+            ways, chosen = _choose_member(
+                members, group_optional[group[j]], n, columns, box, code_start, code_level, dead
+            )
             for member in members:
                 place[count], value[count] = member, 1.0 if member == chosen else 0.0
                 count += 1

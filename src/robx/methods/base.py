@@ -121,9 +121,18 @@ def _plain(value: Any) -> Any:
 
 
 def finish(
-    method: Method, problem: Problem, X: Any, people: Applicants, found: Found
+    method: Method,
+    problem: Problem,
+    X: Any,
+    people: Applicants,
+    found: Found,
+    noise: Noise | None = None,
 ) -> Counterfactuals:
-    """Write the answers back in the user's form, look at them once more, and measure them."""
+    """Write the answers back in the user's form, look at them once more, and measure them.
+
+    A base's answers are measured with the noise of the method that they are a base of.
+    """
+    noise = noise or method.noise()
     rules, codec = problem.rules, problem.codec
     points = np.where(_answered(found)[:, None], found.points, people.matrix)
     table = codec.rewrite(X, people.matrix, points)
@@ -146,10 +155,10 @@ def finish(
         table = codec.rewrite(X, people.matrix, points)
     scored = ~np.isnan(score)
     stability = np.full(len(points), np.nan)
-    stability[scored] = problem.stability(points[scored], method.noise()).value
+    stability[scored] = problem.stability(points[scored], noise).value
     base = None
     if found.base is not None:
-        base = finish(_base_of(method), problem, X, people, found.base)
+        base = finish(_base_of(method), problem, X, people, found.base, noise)
     return Counterfactuals(
         method=type(method).__name__,
         settings={**method.settings(), **found.notes},

@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 #: Tells, for points and the support rows they equal (-1 for none), which of them count.
 Test = Callable[[Floats, NDArray[np.int64]], Bools]
 
-MOST_PAGE = 512
+MOST_PAGE = 1024
 
 
 @dataclass(eq=False)
@@ -131,7 +131,7 @@ def _page_through(
         at_end = rows[:, -1] < 0
         out.complete[waiting] = enough | at_end
         waiting = waiting[~(enough | at_end) & (out.tried[waiting] < max_tries)]
-        page = min(2 * page, MOST_PAGE)
+        page = min(3 * page, MOST_PAGE)
 
 
 def _as_allowed(

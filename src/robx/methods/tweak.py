@@ -250,8 +250,10 @@ class Ground:
         count = tweaks.candidates(who, self.trees, self.moves, points, cost)
         points, cost = points[:count], cost[:count]
         # Equal points cost the same; a sum with uneven weights brings them side by side.
-        mark = np.nan_to_num(points) @ np.sqrt(np.arange(2.0, len(now) + 2))
-        order = np.lexsort((mark, cost))
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = np.sqrt(np.arange(2.0, len(now) + 2))
+            mark = (np.nan_to_num(points) * weights).sum(axis=1)
+        order = np.lexsort((mark, cost.round(9)))
         points = points[order]
         same = (points[1:] == points[:-1]) | (np.isnan(points[1:]) & np.isnan(points[:-1]))
         new = np.concatenate([np.ones(min(count, 1), dtype=bool), ~same.all(axis=1)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +48,7 @@ class Walks:
         """Lay out the walks ``x' <- step * target + (1 - step) * x'``."""
         m, d = start.shape
         c = max(map(len, targets))
-        n_steps = 1 if step == 1 else math.ceil(math.log(ARRIVED) / math.log(1 - step)) + 1
+        n_steps = _steps_to_go(step)
         goal = np.empty((m, c, d))
         exists = np.zeros((m, c), dtype=bool)
         for i, points in enumerate(targets):
@@ -118,6 +117,14 @@ class Walks:
             rows = going[better]
             best_cost[rows], best_walk[rows], best[rows] = cost[better], w[better], point[better]
             at[going, w] = np.where(passed, n_steps, k + 1)
+
+
+def _steps_to_go(step: float) -> int:
+    """Number of steps until a walk has arrived."""
+    n_steps, left = 1, 1 - step
+    while left >= ARRIVED:
+        n_steps, left = n_steps + 1, left * (1 - step)
+    return n_steps
 
 
 def _passes(problem: Problem, points: Floats, tau: float, noise: Noise) -> Bools:
