@@ -18,8 +18,8 @@ import naive
 import naive_tweak
 from oracles import toy_data, with_missing
 from robx import Feature, Problem, Schema
-from robx.kernels import tweaks
-from robx.methods.tweak import Ground
+from robx.kernels import placing, reach, tweaks
+from robx.methods.ground import Ground
 from robx.problem import Applicants
 from robx.trees import TreeEnsemble
 
@@ -143,7 +143,7 @@ def test_the_cheapest_are_kept_where_there_is_little_room(name: str, norm: Any) 
     problem = PROBLEMS[name]
     people, ground = declined(problem, 3), Ground.of(problem, norm)
     for i in range(len(people)):
-        person = tweaks.Person(
+        person = placing.Person(
             people.matrix[i], people.low[i], people.high[i], problem.rules.may_fill,
             people.matrix[i], problem._model_numbers(people.matrix[i : i + 1])[0],
         )  # fmt: skip
@@ -164,7 +164,7 @@ def test_the_bound_equals_the_twin_s(name: str) -> None:
     fill = np.tile(problem.rules.may_fill, (len(people), 1))
     home = ground.home(people.matrix, people.bounds)
     numbers = problem._model_numbers(home)
-    tweaks.best_reachable(home, numbers, *people.bounds, fill, ground.trees, ground.moves, sums)
+    reach.best_reachable(home, numbers, *people.bounds, fill, ground.trees, ground.moves, sums)
     expected = [naive_tweak.best_sums(problem, x) for x in people.matrix]
     np.testing.assert_array_equal(sums, expected)
 

@@ -19,7 +19,8 @@ import naive_tweak
 from contracts import MethodContract
 from oracles import toy_data, with_missing
 from robx import Feature, InvalidInput, Problem, Schema, Status, UnsupportedModel
-from robx.methods.tweak import FeatureTweaking, Ground
+from robx.methods.ground import Ground
+from robx.methods.tweak import FeatureTweaking
 
 Floats = NDArray[np.float64]
 

@@ -32,7 +32,7 @@ class Method(ABC):
 
     norm: Norm = 1
     #: Applicants that are answered between two looks at the progress bar.
-    chunk: ClassVar[int] = 256
+    chunk: ClassVar[int] = 512
 
     def explain(self, problem: Problem, X: Any, *, progress: bool = False) -> Counterfactuals:
         """Find an answer for each applicant.
