@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.methods import Conservative, RobX
-from robx.methods.tau import QUANTILE
+from robx.methods.tau import QUANTILE, sampled_stability
 from robx.problem import Problem
 from robx.retrained import acceptance, import_models
 from robx.tables import count_rows
@@ -117,11 +117,11 @@ def choose_tau(
         raise InvalidInput(
             f"No row of the support scores above {problem.threshold:g}, so no tau can be chosen."
         )
-    values = problem.stability_of_support(chosen.noise()).value
+    values, rows = sampled_stability(problem, chosen.noise())
     table = _quantile_table(values, _taus(taus, values, quantile))
     if models is None or applicants is None:
         tau = float(np.quantile(values, quantile))
-        reason = f"the {quantile:.0%} quantile of R over {len(values)} accepted rows"
+        reason = f"the {quantile:.0%} quantile of R over {rows}"
         return TauChoice(tau, reason, table)
     return _sweep(problem, applicants, import_models(problem, models), chosen, table, validity)
 

@@ -13,6 +13,6 @@
 Kernels trust their arguments; everything is checked by the rooms above. Each runs without the
 GIL on one thread, so that callers may split rows over threads; a row's result never depends on
 its neighbours in the batch. Compiled code is cached beside the file of the kernel that was called:
-after a change in `sets`, touch `neighbourhood`; in `grids` or `placing`, touch `reach` and `tweaks`.
+after a change in `sets`, touch `neighbourhood`; in `grids` or `placing`, touch `reach`, `tweaks`.
 With ``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
 """

@@ -12,7 +12,7 @@ from robx.errors import InvalidInput
 from robx.methods.base import Method
 from robx.problem import Applicants, Found, Problem, Status
 from robx.schema import project
-from robx.tables import count_rows
+from robx.tables import column_names, count_rows, take
 
 __all__ = ["Given"]
 
@@ -24,7 +24,8 @@ class Given(Method):
     Parameters
     ----------
     points : table of shape (n, d)
-        Row i is for applicant i. A row with no value at all stands for "none found".
+        Row i is for applicant i. A row with no value at all stands for "none found". Columns of a
+        frame that the model does not know, such as the outcome that DiCE adds, are left out.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Given(Method):
     def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
         """See `Method.search`."""
         found = Found.nothing(people)
-        given = problem.read_given(self.points)[rows]
+        given = problem.read_given(_without_extras(self.points, problem.names))[rows]
         nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
         given = np.where(nothing[:, None], people.matrix, given)
         points, possible = project(problem.rules, given, people.matrix, people.bounds)
@@ -67,3 +68,11 @@ class Given(Method):
                 found.points[i] = points[i]
                 found.refuse(i, Status.BUDGET, "the counterfactual that was given is not accepted")
         return found
+
+
+def _without_extras(points: Any, names: tuple[str, ...]) -> Any:
+    """Leave out a frame's columns that the model does not know."""
+    have = column_names(points)
+    if have is None or not set(names) < set(have):
+        return points
+    return take(points, np.arange(count_rows(points)), names)

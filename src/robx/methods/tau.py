@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.problem import Problem
 from robx.robustness import Noise
 
-__all__ = ["QUANTILE", "Tau", "check_tau", "quantile_tau", "tau_in_numbers"]
+__all__ = ["QUANTILE", "Tau", "check_tau", "sampled_stability", "tau_in_numbers"]
 
 Tau = float | Literal["auto"]
 
 #: The share of the accepted support whose stability "auto" leaves below tau.
 QUANTILE = 0.75
+#: Of more accepted rows than this, so many spread over them are measured.
+MOST_ROWS = 20_000
 
 
 def check_tau(tau: Any, owner: str) -> None:
@@ -28,15 +31,25 @@ def check_tau(tau: Any, owner: str) -> None:
         )
 
 
-def quantile_tau(problem: Problem, noise: Noise, quantile: float) -> float:
-    """Take the quantile of R over the accepted support; the threshold where nothing is accepted."""
-    values = problem.stability_of_support(noise).value
-    return float(np.quantile(values, quantile)) if len(values) else problem.threshold
+def sampled_stability(problem: Problem, noise: Noise) -> tuple[NDArray[np.float64], str]:
+    """Give R of the accepted support, of many rows a sample, and say which rows these are."""
+    rows = problem.support.rows
+    n = len(rows)
+    if n <= MOST_ROWS:
+        return problem.stability_of_support(noise).value, f"{n} accepted rows"
+    some = np.linspace(0, n - 1, MOST_ROWS).astype(int)
+    key = ("sampled stability", noise.key(problem.names))
+    sample: NDArray[np.float64] = problem.cached(
+        key, lambda: problem.stability(rows[some], noise).value
+    )
+    return sample, f"{MOST_ROWS} of {n} accepted rows"
 
 
 def tau_in_numbers(tau: Tau, problem: Problem, noise: Noise) -> tuple[float, str]:
     """Return tau, and where it comes from in words."""
     if tau != "auto":
         return float(tau), "given"
-    value = quantile_tau(problem, noise, QUANTILE)
-    return value, f"the {QUANTILE:.0%} quantile of R over {len(problem.support)} accepted rows"
+    values, rows = sampled_stability(problem, noise)
+    if len(values) == 0:
+        return problem.threshold, "the threshold: no row of the support is accepted"
+    return float(np.quantile(values, QUANTILE)), f"the {QUANTILE:.0%} quantile of R over {rows}"
