@@ -14,6 +14,7 @@ from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
 from robx.progress import Progress
 from robx.robustness import Noise
 from robx.schema import Norm, check_norm
+from robx.tables import take
 
 __all__ = ["Method", "check_gamma", "check_number", "check_whole", "finish"]
 
@@ -173,7 +174,19 @@ def finish(
         n_changes=rules.n_changes(points, people.matrix),
         norm=method.norm,
         base=base,
-        paths=None if found.paths is None else tuple(codec.write(path) for path in found.paths),
+        paths=None if found.paths is None else _written(found.paths, problem, X, people),
+    )
+
+
+def _written(paths: list[Floats], problem: Problem, X: Any, people: Applicants) -> tuple[Any, ...]:
+    """Write paths in the applicants' own form, which can hold where they start."""
+    lengths = [len(path) for path in paths]
+    whose = np.repeat(np.arange(len(paths)), lengths)
+    places = np.concatenate(paths) if paths else people.matrix
+    table = problem.codec.rewrite(take(X, whose), people.matrix[whose], places)
+    ends = np.cumsum(lengths)
+    return tuple(
+        take(table, np.arange(end - length, end)) for end, length in zip(ends, lengths, strict=True)
     )
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.problem.status import Status
-from robx.schema import Norm, Schema
-from robx.tables import as_named_frame, pack, unpack
+from robx.schema import Norm, Schema, check_norm
+from robx.tables import as_named_frame, count_rows, pack, unpack
 
 __all__ = ["Counterfactuals"]
 
@@ -203,17 +203,22 @@ class Counterfactuals:
                 base=None if base is None else cls.from_dict(base),
                 paths=None if paths is None else tuple(unpack(path) for path in paths),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            check_norm(made.norm, "Counterfactuals")
+            lengths = [len(made.reason), *map(count_rows, (made.applicants, made.points))]
+            shapes = [getattr(made, name).shape for name in NUMBERS]
+        except InvalidInput:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InvalidInput(f"The counterfactuals are damaged: {error!r}.") from error
-        columns = (made.reason, *(getattr(made, name) for name in NUMBERS))
-        if any(len(column) != len(made.status) for column in columns):
+        n = len(made.status)
+        if any(length != n for length in lengths) or any(shape != (n,) for shape in shapes):
             raise InvalidInput("The counterfactuals are damaged: columns differ in length.")
         return made
 
 
 def _without_nan(values: NDArray[Any]) -> list[Any]:
-    """Numbers as JSON has them: None for NaN."""
-    return [None if np.isnan(value) else value for value in values.tolist()]
+    """Numbers as JSON has them: None for what is none."""
+    return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

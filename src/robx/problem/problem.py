@@ -81,14 +81,15 @@ class Problem:
         ordered = _in_order(schema or _guess(self.model, X_train, layout), self._order(layout))
         self.codec = Codec(ordered.features, layout)
         self._codes: dict[int, tuple[Floats, Floats]] = {}
-        if isinstance(self.model, TreeEnsemble):
-            self._codes = _category_codes(self.model, self.codec, X_train)
         support = self._read(X_train, "X_train")
+        theirs = self._read_as_model(X_train, support, "X_train")
+        if isinstance(self.model, TreeEnsemble):
+            self._codes = _category_codes(self.model, self.codec, support[:1])
         self.schema = ordered.fit_matrix(support)
         self.codec = Codec(self.schema.features, layout)
         _refuse_empty_columns(support, self.schema)
         self.rules = self.schema.rules(self.codec, support)
-        self._check_bridge(support, X_train)
+        self._check_bridge(support, theirs)
         score = self._score_of_support(support)
         usable = np.isfinite(np.where(np.isnan(support), 0.0, support)).all(axis=1)
         usable &= self.rules.keeps_relations(support) & (score > self.threshold)
@@ -107,10 +108,12 @@ class Problem:
 
     def read(self, X: Any, what: str = "X") -> Applicants:
         """Read and check applicants. Rows that the model would refuse have no score."""
-        matrix = self.codec.read(X, what)
+        matrix = self._read(X, what)
         refused = self._refused(matrix)
         sound = np.array([not reason for reason in refused], dtype=bool)
-        matrix[sound] = self._read(X if sound.all() else take(X, np.flatnonzero(sound)), what)
+        some, rows = matrix[sound], np.flatnonzero(sound)
+        self._read_as_model(X if sound.all() else take(X, rows), some, what)
+        matrix[sound] = some
         low, high = self.rules.bounds(matrix)
         score = np.full(len(matrix), np.nan)
         score[sound], reasons = self._score_each(matrix[sound])
@@ -128,11 +131,9 @@ class Problem:
     def _refused(self, matrix: Floats) -> list[str]:
         """Say of each row why the model, or arithmetic, would not take it; empty if it does."""
         reasons = [""] * len(matrix)
-        ours = [self.model.columns] if isinstance(self.model, TreeEnsemble) else []
-        takes_missing = np.array([c.takes_missing for columns in ours for c in columns] or [True])
+        takes_missing = np.array([c.takes_missing for c in self._columns] or [True])
         largest = np.array(
-            [np.inf if c.is_category else c.largest for columns in ours for c in columns]
-            or [np.inf]
+            [np.inf if c.is_category else c.largest for c in self._columns] or [np.inf]
         )
         missing = np.isnan(matrix) & ~takes_missing
         with np.errstate(invalid="ignore"):
@@ -148,25 +149,37 @@ class Problem:
 
     def read_given(self, X: Any) -> Floats:
         """Read counterfactuals that were made elsewhere: (n, d) float64, unchecked."""
-        return self.codec.read(X, "base")
+        return self._read(X, "base")
 
     def _read(self, X: Any, what: str) -> Floats:
+        """Read a table. A number that means "missing" to the model is missing, but for a zero."""
         matrix = self.codec.read(X, what)
-        if isinstance(self.model, TreeEnsemble):
-            # Some values mean "missing" to a model, but a zero is a number to everybody else. It
-            # also knows what it refuses.
-            missing = np.isnan(self.model.read(X, what))
-            ranges = [column.missing_range or (1.0, 1.0) for column in self.model.columns]
-            zero = np.array([low <= 0 <= high for low, high in ranges])
-            matrix[missing & ~(zero & np.isfinite(matrix))] = np.nan
+        for j, column in enumerate(self._columns):
+            if column.missing_range is not None and not _holds(column.missing_range, 0.0):
+                matrix[_holds(column.missing_range, matrix[:, j]), j] = np.nan
         return matrix
+
+    def _read_as_model(self, X: Any, matrix: Floats, what: str) -> Floats:
+        """Have the ensemble read a table: it knows what it refuses.
+
+        Codes that are missing to it become missing in the matrix that was read before.
+        """
+        if isinstance(self.model, BlackBox):
+            return matrix
+        theirs = self.model.read(X, what)
+        is_category = np.array([column.is_category for column in self._columns])
+        matrix[np.isnan(theirs) & is_category] = np.nan
+        return theirs
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        """What an ensemble says of its columns; a black box says nothing."""
+        return self.model.columns if isinstance(self.model, TreeEnsemble) else ()
 
     def _names_for_arrays(self, schema: Schema | None) -> tuple[str, ...] | None:
         """Names for the columns of an array: the model's, else the schema's, else none."""
-        if isinstance(self.model, BlackBox) or self.model.named:
-            names = self.model.names
-        else:
-            names = None
+        knows = isinstance(self.model, BlackBox) or self.model.named
+        names = self.model.names if knows else None
         return names if names is not None or schema is None else schema.names
 
     def _order(self, layout: Layout) -> tuple[str, ...]:
@@ -253,9 +266,7 @@ class Problem:
 
     def _probe(self, matrix: Floats, noise: Noise) -> Any:
         points = (
-            self._table(matrix)
-            if isinstance(self.model, BlackBox)
-            else self._model_numbers(matrix)
+            self._table(matrix) if isinstance(self.model, BlackBox) else self._model_numbers(matrix)
         )
         # A black box sees its columns as the table has them.
         order = (
@@ -278,15 +289,13 @@ class Problem:
             out[known, j] = _coded(out[known, j], levels, codes, self.model.columns[j])
         for j, column in enumerate(self.model.columns):
             if column.missing_range is not None:
-                low, high = column.missing_range
-                out[(out[:, j] >= low) & (out[:, j] <= high), j] = np.nan
+                out[_holds(column.missing_range, out[:, j]), j] = np.nan
         return out
 
-    def _check_bridge(self, support: Floats, X_train: Any) -> None:
+    def _check_bridge(self, support: Floats, theirs: Floats) -> None:
         """Make sure that our numbers mean to the ensemble what the table means to it."""
         if isinstance(self.model, BlackBox):
             return
-        theirs = self.model.read(X_train, "X_train")
         if not np.array_equal(self._model_numbers(support), theirs, equal_nan=True):
             raise RobxError(
                 "The training table reads differently through the schema than through the model. "
@@ -375,14 +384,15 @@ def _guess(model: TreeEnsemble | BlackBox, X_train: Any, layout: Layout) -> Sche
 
 
 def _category_codes(
-    ensemble: TreeEnsemble, codec: Codec, X_train: Any
+    ensemble: TreeEnsemble, codec: Codec, some: Floats
 ) -> dict[int, tuple[Floats, Floats]]:
     """Ask the ensemble for its codes of the levels of columns that it splits by category.
+
+    It is asked by a row that is known to be sound, `some`, with another level each time.
 
     Returns for each such column the level numbers, ascending, and their codes.
     """
     found = {}
-    some = codec.read(X_train, "X_train")[:1]
     for j, column in enumerate(ensemble.columns):
         if not column.is_category:
             continue
@@ -399,6 +409,11 @@ def _category_codes(
         rows[:, j] = levels
         found[j] = (levels, ensemble.read(codec.write(rows), "the schema's levels")[:, j])
     return found
+
+
+def _holds(closed: tuple[float, float], values: Any) -> Any:
+    """Tell which values a closed range holds."""
+    return (closed[0] <= values) & (values <= closed[1])
 
 
 def _coded(values: Floats, levels: Floats, codes: Floats, column: Column) -> Floats:

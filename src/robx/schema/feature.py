@@ -102,6 +102,8 @@ class Feature:
         """Put a value in words."""
         if math.isnan(number):
             return "missing"
+        if math.isinf(number):
+            return "infinity" if number > 0 else "-infinity"
         with np.errstate(over="ignore"):
             stored = np.array(self.level_numbers, dtype=np.float32)  # as some columns hold them
         for place, level in enumerate(self.levels or ()):
@@ -169,8 +171,9 @@ def _take_levels(feature: Feature) -> None:
         if isinstance(value := getattr(feature, name), str):
             object.__setattr__(feature, name, str(value))
     for name in ("low", "high", "resolution", "scale", "noise", "weight"):
-        value = getattr(feature, name)
-        if isinstance(value, int | np.integer | np.floating) and not isinstance(value, bool):
+        value = _plain(getattr(feature, name))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and abs(value) <= sys.float_info.max:
             object.__setattr__(feature, name, float(value))
 
 

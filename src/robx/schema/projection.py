@@ -53,7 +53,6 @@ def _solve(
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - loads slowly
 
     matrix, bound = rules._relation_arrays
-    kind, numerator, denominator, _, level_start, level_value = rules.grid
     names = (matrix != 0).any(axis=0)
     tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
     known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)
@@ -63,37 +62,18 @@ def _solve(
     value_of: dict[int, list[tuple[int, float]]] = {}
     lows: list[float] = []
     highs: list[float] = []
-    price: list[float] = []
     whole: list[int] = []
-    choice: list[list[int]] = []
     for j in tied:
-        if kind[j] == grids.LEVELS:
-            levels = level_value[level_start[j] : level_start[j + 1]]
-            options = [float(v) for v in levels if low[j] <= v <= high[j]]
-            options += [float(x[j])] if low[j] <= x[j] <= high[j] and x[j] not in options else []
-            value_of[j] = [(len(lows) + n, option) for n, option in enumerate(options)]
-            choice.append([place for place, _ in value_of[j]])
-            lows += [0.0] * len(options)
-            highs += [1.0] * len(options)
-            whole += [1] * len(options)
-            price += [0.0] * len(options)
-        else:
-            is_step = bool(kind[j] == grids.STEP)
-            step = numerator[j] / denominator[j] if is_step else 1.0
-            least, most = low[j], high[j]
-            if is_step:
-                least, most = np.ceil(low[j] / step - 1e-9), np.floor(high[j] / step + 1e-9)
-            if least > most:  # no step within: what the applicant has may stay
-                is_step, step, least, most = False, 1.0, start[j], start[j]
-            value_of[j] = [(len(lows), step)]
-            lows.append(least)
-            highs.append(most)
-            whole.append(int(is_step))
-            price.append(0.0)
+        factors, least, most, is_whole = _parts(rules, j, x[j], low[j], high[j])
+        value_of[j] = [(len(lows) + n, factor) for n, factor in enumerate(factors)]
+        lows += [least] * len(factors)
+        highs += [most] * len(factors)
+        whole += [int(is_whole)] * len(factors)
     n_values = len(lows)
+    n_all = n_values + len(tied)
+    price = np.zeros(n_all)
     rows: list[Floats] = []
     limits: list[tuple[float, float]] = []
-    n_all = n_values + len(tied)
 
     def row(parts: list[tuple[int, float]]) -> Floats:
         out = np.zeros(n_all)
@@ -105,16 +85,16 @@ def _solve(
         away = [(n_values + n, -1.0)]
         rows += [row(value_of[j] + away), row([(p, -f) for p, f in value_of[j]] + away)]
         limits += [(-np.inf, wanted[j]), (-np.inf, -wanted[j])]
-        price.append(float(unit[j]) or 1e-9)
-    for places in choice:
-        rows.append(row([(place, 1.0) for place in places]))
-        limits.append((1.0, 1.0))
+        price[n_values + n] = unit[j] or 1e-9
+        if rules.grid[0][j] == grids.LEVELS:
+            rows.append(row([(place, 1.0) for place, _ in value_of[j]]))
+            limits.append((1.0, 1.0))
     for r in np.flatnonzero(known):
         parts = [(p, f * matrix[r, j]) for j in tied for p, f in value_of[j] if matrix[r, j] != 0]
         rows.append(row(parts))
         limits.append((-np.inf, bound[r]))
     solved = milp(
-        np.array(price),
+        price,
         integrality=np.array(whole + [0] * len(tied)),
         bounds=Bounds(np.array(lows + [0.0] * len(tied)), np.array(highs + [np.inf] * len(tied))),
         constraints=LinearConstraint(
@@ -133,6 +113,28 @@ def _solve(
         if rules.keeps_relations(candidate[None])[0] and _is_home(rules, candidate, x, low, high):
             return candidate
     return None
+
+
+def _parts(
+    rules: Rules, j: int, x: float, low: float, high: float
+) -> tuple[list[float], float, float, bool]:
+    """Say what a column's value is a sum of: factors of its variables, and their bounds.
+
+    The last tells whether the variables are whole numbers.
+    """
+    kind, numerator, denominator, _, level_start, level_value = rules.grid
+    if kind[j] == grids.LEVELS:
+        levels = level_value[level_start[j] : level_start[j + 1]]
+        options = dict.fromkeys(float(v) for v in (*levels, x) if low <= v <= high)
+        return list(options), 0.0, 1.0, True
+    if kind[j] == grids.FREE:
+        return [1.0], low, high, False
+    step = numerator[j] / denominator[j]
+    with np.errstate(over="ignore"):
+        least, most = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    if least > most:  # no step lies within: what the applicant has stays
+        return [1.0], x, x, False
+    return [step], least, most, True
 
 
 def _is_home(rules: Rules, point: Floats, x: Floats, low: Floats, high: Floats) -> bool:

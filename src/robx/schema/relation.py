@@ -49,6 +49,8 @@ class Relation:
         """Read an inequality."""
         if not isinstance(text, str):
             raise InvalidInput(f"A relation is text such as 'a <= b'. Got {text!r}.")
+        if text.count("`") % 2:
+            raise InvalidInput(f"A backquote of the relation {text!r} is not closed.")
         sides = SIGN.split(text)
         if len(sides) != 3 or re.search(r"[<>=]", QUOTED.sub("", sides[0] + sides[2])):
             raise InvalidInput(

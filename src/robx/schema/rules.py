@@ -7,7 +7,7 @@ categories by `Feature.level_numbers`, missing values as NaN.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -133,6 +133,11 @@ class Rules:
         return kind, numerator, denominator, self.single, start, flat
 
     @cached_property
+    def _in_single(self) -> Rules:
+        """The same rules for a table that is stored as float32."""
+        return replace(self, single=np.ones(len(self.features), dtype=bool))
+
+    @cached_property
     def groups(self) -> dict[str, NDArray[np.int64]]:
         """Columns of each one-hot group."""
         names = dict.fromkeys(f.group for f in self.features if f.group is not None)
@@ -178,6 +183,8 @@ class Rules:
         for j, f in enumerate(self.features):
             if f.kind == "categorical":
                 low[:, j], high[:, j] = -np.inf, np.inf
+            if f.kind == "onehot":  # any member may be set, also one that nobody has
+                low[:, j], high[:, j] = np.fmin(X[:, j], 0.0), np.fmax(X[:, j], 1.0)
             # A stated range counts, also where nobody was seen in it.
             low[:, j] = low[:, j] if f.low is None else f.low
             high[:, j] = high[:, j] if f.high is None else f.high
@@ -222,8 +229,7 @@ class Rules:
     def broken(self, Z: Floats, X: Floats) -> list[list[str]]:
         """Name, for each point, what it breaks for its applicant."""
         bounds = self.bounds(X)
-        at_home = self.snap(Z, X, bounds)
-        outside = self._outside(Z, X, bounds, at_home)
+        outside = self._outside(Z, X, bounds)
         excess = self._excess(Z)
         found: list[list[str]] = []
         for i in range(len(Z)):
@@ -239,10 +245,10 @@ class Rules:
             found.append(list(names))
         return found
 
-    def _outside(
-        self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats], at_home: Floats
-    ) -> Bools:
-        same = (at_home == Z) | (np.isnan(Z) & np.isnan(at_home))
+    def _outside(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Bools:
+        same = ~self.changed(self.snap(Z, X, bounds), Z)
+        # A table in double precision may hold what came from one in single precision.
+        same |= ~self.changed(self._in_single.snap(Z, X, bounds), Z)
         with np.errstate(invalid="ignore"):
             beyond = (bounds[0] > Z) | (bounds[1] < Z)
             # What was seen bounds our advice, not what a caller brings.
@@ -289,8 +295,8 @@ class Rules:
             moved = np.abs(Z - X) * unit
             # A difference that is too large to be a number may still be a cost.
             moved = np.where(np.isinf(Z - X), np.abs(Z * unit - X * unit), moved)
-        label_moved = np.where(Z == X, 0.0, unit)
-        moved = np.where(self.is_label, label_moved, moved)
+        moved = np.where(self.is_label, unit, moved)
+        moved = np.where(Z == X, 0.0, moved)
         x_missing, z_missing = np.isnan(X), np.isnan(Z)
         moved = np.where(x_missing != z_missing, self.fill_cost, moved)
         moved = np.where(x_missing & z_missing, 0.0, moved)
