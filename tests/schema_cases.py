@@ -104,7 +104,9 @@ def cases(draw: st.DrawFn, *, relations: bool, missing: bool = True) -> Case:
                 x[j] = np.nan
             if feature.group is None and draw(st.integers(0, 9)) == 0:
                 wish[j] = np.nan
-    ties = [draw(_relations([f.name for f in features if f.group is None]))] if relations else []
+    ties: list[Any] = (
+        [draw(_relations([f.name for f in features if f.group is None]))] if relations else []
+    )
     return Case(robx.Schema(tuple(features), tuple(ties)), values, np.array(x), np.array(wish))
 
 

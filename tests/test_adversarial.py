@@ -147,7 +147,7 @@ FAMILIES = ["tree", "forest", "xgboost", "lightgbm", "hist"]
 @pytest.mark.parametrize("method", METHODS, ids=named)
 @given(st.sampled_from(FAMILIES), st.integers(0, 10_000), st.sampled_from([0.01, 0.5, 0.99]))
 @settings(
-    max_examples=8,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.differing_executors],

@@ -249,7 +249,7 @@ def random_schema(table: pd.DataFrame, rng: np.random.Generator) -> Schema:
     relations = ["grade <= 0.1 * age"] if rng.random() < 0.2 else []
     optional = ("town",) if rng.random() < 0.3 else ()
     order = {f.name: f for f in features}
-    return Schema(tuple(order[name] for name in table.columns), tuple(relations), optional)  # type: ignore[arg-type]
+    return Schema(tuple(order[name] for name in table.columns), tuple(relations), optional)
 
 
 def mixed_models() -> dict[str, tuple[Any, pd.DataFrame]]:

@@ -317,7 +317,7 @@ def test_lightgbm_writes_blanks_in_names_as_underscores() -> None:
     def blanks(n: int, seed: int) -> pd.DataFrame:
         return frame(n, seed).set_axis(["my c", "my a", "b"], axis=1)
 
-    model = lgb.LGBMClassifier(n_estimators=10, verbose=-1, min_child_samples=5, n_jobs=1)
+    model: Any = lgb.LGBMClassifier(n_estimators=10, verbose=-1, min_child_samples=5, n_jobs=1)
     model.fit(blanks(200, 0), target(frame()))
     order = ["my c", "my a", "b"]
     problem = Problem(model, blanks(200, 0)[["b", "my c", "my a"]])
@@ -325,7 +325,7 @@ def test_lightgbm_writes_blanks_in_names_as_underscores() -> None:
     schema = problem.schema.override(relations=["`my c` <= `my a` + b"])
     for use in (problem, Problem(model, blanks(200, 0), schema)):
         people = blanks(30, 1)[["my a", "b", "my c"]]
-        check(use, people, lambda t: model.predict_proba(t[order])[:, 1])
+        check(use, people, lambda t: np.asarray(model.predict_proba(t[order]))[:, 1])
 
 
 @pytest.mark.parametrize("marker", [-999.0, 0.0])

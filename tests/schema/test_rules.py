@@ -26,7 +26,7 @@ def rules_of(
     seen: Any = None,
 ) -> Rules:
     """Give the rules of a table of a dtype, of which some rows were seen."""
-    schema = Schema(features, relations, optional)  # type: ignore[arg-type]
+    schema = Schema(features, relations, optional)
     layout = Layout.of(np.zeros((1, len(features)), dtype), names=schema.names)
     matrix = None if seen is None else np.array(seen, dtype=np.float64)
     return schema.rules(Codec(schema.features, layout), matrix)

@@ -48,7 +48,7 @@ SCHEMA = Schema(
         Feature("job", "categorical", levels=("clerk", "cook"), scale=1.0, weight=2.0),
         *home(),
     ),
-    ("income <= 4*age",),  # type: ignore[arg-type]
+    ("income <= 4*age",),
 )
 
 
@@ -154,8 +154,8 @@ def test_a_file_that_is_not_there_or_of_no_kind(tmp_path: Path) -> None:
         (lambda: Schema(None), "The features of a schema must be a list. Got None."),  # type: ignore[arg-type]
         (lambda: Schema(({"name": "a"},)), "A schema needs a list of at least one robx.Feature"),  # type: ignore[arg-type]
         (lambda: Schema((Feature("a"), Feature("a"))), "more than one feature is named 'a'"),
-        (lambda: Schema((Feature("a"),), ("a <= b",)), "'a <= b' names 'b', which is no feature"),  # type: ignore[arg-type]
-        (lambda: Schema(home(), ("home_own <= 0",)), "needs numbers, and 'home_own' is not one"),  # type: ignore[arg-type]
+        (lambda: Schema((Feature("a"),), ("a <= b",)), "'a <= b' names 'b', which is no feature"),
+        (lambda: Schema(home(), ("home_own <= 0",)), "needs numbers, and 'home_own' is not one"),
         (lambda: Schema(home()[:1]), "one-hot group 'home' has one member, so it can never change"),
         (lambda: Schema(home(may_fill=True)), "one-hot group 'home' cannot be filled in"),
         (

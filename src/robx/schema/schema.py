@@ -25,7 +25,7 @@ __all__ = ["Schema", "check_norm"]
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Schema:
     """The features of a table, in order, and the relations between them.
 
@@ -51,23 +51,29 @@ class Schema:
     """
 
     features: tuple[Feature, ...]
-    relations: tuple[Relation, ...] = ()
-    optional_groups: tuple[str, ...] = ()
+    relations: tuple[Relation, ...]
+    optional_groups: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        for name in ("features", "relations", "optional_groups"):
-            value = getattr(self, name)
+    def __init__(
+        self,
+        features: Iterable[Feature],
+        relations: Iterable[str | Relation] = (),
+        optional_groups: Iterable[str] = (),
+    ) -> None:
+        for name, value in (
+            ("features", features),
+            ("relations", relations),
+            ("optional_groups", optional_groups),
+        ):
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(f"The {name} of a schema must be a list. Got {value!r}.")
-        features = tuple(self.features)
-        if not features or not all(isinstance(f, Feature) for f in features):
+        columns = tuple(features)
+        if not columns or not all(isinstance(f, Feature) for f in columns):
             raise InvalidInput("A schema needs a list of at least one robx.Feature.")
-        relations = tuple(
-            r if isinstance(r, Relation) else Relation.parse(r) for r in self.relations
-        )
-        object.__setattr__(self, "features", features)
-        object.__setattr__(self, "relations", relations)
-        object.__setattr__(self, "optional_groups", tuple(self.optional_groups))
+        ties = tuple(r if isinstance(r, Relation) else Relation.parse(r) for r in relations)
+        object.__setattr__(self, "features", columns)
+        object.__setattr__(self, "relations", ties)
+        object.__setattr__(self, "optional_groups", tuple(optional_groups))
         for complaint in _complaints(self):
             raise InvalidInput(f"The schema contradicts itself: {complaint}.")
 
@@ -139,7 +145,7 @@ class Schema:
                 change if isinstance(change, Feature) else _respecified(feature, dict(change))
             )
         kept = self.relations if relations is None else tuple(relations)
-        return Schema(tuple(features), kept, self.optional_groups)  # type: ignore[arg-type]
+        return Schema(tuple(features), kept, self.optional_groups)
 
     def fit(self, X: Any) -> Schema:
         """Return a copy in which every feature without a scale has the range of its column in X."""
