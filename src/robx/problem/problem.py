@@ -55,7 +55,7 @@ class Problem:
     >>> X = np.random.default_rng(0).random((300, 3)).round(2)
     >>> forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 0] > 0.5)
     >>> Problem(forest, X)
-    <Problem: 300 rows, 145 accepted (score > 0.5), 3 features>
+    <Problem: 300 rows, 157 accepted (score > 0.5), 3 features>
     """
 
     def __init__(
