@@ -87,7 +87,7 @@ class Rules:
         """Cost of moving by 1 in each column, or of another category: (d,) float64.
 
         A change of a one-hot group moves two members; together they cost as much as a change of
-        one category does.
+        one category does. Where none may be set, taking up or giving up the only one is half of it.
         """
         share = {1: 0.5, 2: np.sqrt(0.5)}[norm]
         halves = np.array([share if f.kind == "onehot" else 1.0 for f in self.features])
