@@ -72,6 +72,10 @@ def test_a_bar_is_shown_for_long_batches_on_a_terminal(
         ({"method": robx.NearestNeighbour(), "tau": 0.5}, "Got a method and 'tau'"),
         ({"tau": "high"}, "'tau' parameter of RobX must be a finite number or 'auto'"),
         ({"step": 0}, "'step' parameter of RobX must be a number above 0 and at most 1"),
+        (
+            {"step": 1e-6},
+            "'step' parameter of RobX must be at least 0.001: a walk of smaller steps",
+        ),
         ({"n_targets": 0}, "'n_targets' parameter of RobX must be an integer from 1"),
         ({"norm": 3}, "'norm' parameter of RobX must be 1 or 2"),
         ({"sigma": -1}, "'sigma' parameter must be finite and not negative"),

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.errors import InvalidInput
 from robx.methods.base import Method, check_number, check_whole
 from robx.methods.conservative import give_most_stable, stable_points
 from robx.methods.given import Given
@@ -24,6 +25,9 @@ from robx.robustness import Noise
 from robx.robustness.draws import Kind
 
 __all__ = ["RobX"]
+
+#: Walks of smaller steps have too many of them.
+LEAST_STEP = 1e-3
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -114,6 +118,11 @@ class RobX(Method):
         super().check(problem, n_people)
         check_tau(self.tau, "RobX")
         check_number(self.step, "step", "RobX", above=0, to=1)
+        if self.step < LEAST_STEP:
+            raise InvalidInput(
+                f"The 'step' parameter of RobX must be at least {LEAST_STEP:g}: a walk of smaller "
+                f"steps has too many. Got {self.step!r} instead."
+            )
         check_whole(self.n_targets, "n_targets", "RobX")
         check_whole(self.max_tries, "max_tries", "RobX")
         self.noise().check(problem.names)
@@ -160,16 +169,18 @@ class RobX(Method):
             max_tries=self.max_tries,
         )
         moving = np.array([k for k in range(len(rows)) if near.points[k]], dtype=np.intp)
-        if len(moving):
+        at_once = Walks.most_at_once(self.step, self.n_targets, len(problem.names))
+        for first in range(0, len(moving), at_once):
+            group = moving[first : first + at_once]
             walks = Walks.towards(
                 problem,
-                some.take(moving),
-                start[rows[moving]],
-                [near.points[k] for k in moving],
+                some.take(group),
+                start[rows[group]],
+                [near.points[k] for k in group],
                 self.step,
                 self.norm,
             )
-            for k, point in zip(moving, walks.first_stable(problem, tau, noise), strict=True):
+            for k, point in zip(group, walks.first_stable(problem, tau, noise), strict=True):
                 found.answer(rows[k], point)
         for k in np.flatnonzero([not points for points in near.points]):
             if near.complete[k]:

@@ -18,6 +18,8 @@ Bools = NDArray[np.bool_]
 
 #: A walk that is this near its target, as a share of the whole way, has arrived.
 ARRIVED = 1e-3
+#: Walks are laid out for so many applicants at a time that they take about this many numbers.
+MOST_NUMBERS = 2**22
 
 
 @dataclass(eq=False)
@@ -34,6 +36,11 @@ class Walks:
 
     places: Floats
     cost: Floats
+
+    @staticmethod
+    def most_at_once(step: float, n_targets: int, n_columns: int) -> int:
+        """Say for how many applicants walks can be laid out in bounded memory."""
+        return max(MOST_NUMBERS // (_steps_to_go(step) * n_targets * n_columns), 1)
 
     @classmethod
     def towards(
