@@ -15,7 +15,7 @@ from robx.methods import Conservative, RobX
 from robx.methods.tau import QUANTILE, sampled_stability
 from robx.problem import Problem
 from robx.retrained import acceptance, import_models
-from robx.tables import count_rows
+from robx.tables import count_rows, take
 
 __all__ = ["TauChoice", "choose_tau"]
 
@@ -61,10 +61,11 @@ def choose_tau(
     taus: Sequence[float] | None = None,
     validity: float = 0.97,
 ) -> TauChoice:
-    """Choose tau in one of the paper's two ways.
+    """Choose tau, after the paper's two ways.
 
-    Without `models`: the quantile of the stability R over the accepted support. With `models`: the
-    least tau whose answers for `applicants` the models accept as often as `validity` asks. Such
+    Without `models`: a quantile of the stability R over the accepted support, where the paper looks
+    at a histogram. With `models`: the least tau whose answers for `applicants` the models accept as
+    often as `validity` asks; the paper raises tau until validity stops to improve. Such
     models should be what a retraining would give, on data that the model itself has not seen; they
     must not be used again to judge the answers.
 
@@ -142,7 +143,7 @@ def _sweep(
         asked = np.array([status != "already accepted" for status in answer.status], dtype=bool)
         if not asked.any():
             raise InvalidInput("choose_tau needs applicants whom the model declines. Got none.")
-        kept = acceptance(models, answer.points, problem.threshold)[:, answer.ok]
+        kept = acceptance(models, take(answer.points, np.flatnonzero(answer.ok)), problem.threshold)
         lines.append(
             {
                 "validity": kept.mean() if kept.size else np.nan,

@@ -22,13 +22,8 @@ def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox
             "The 'models' parameter must be a list of at least one retrained model. Got "
             f"{type(models).__name__}."
         )
-    target = problem.model.target
-    return [
-        model
-        if isinstance(model, TreeEnsemble | BlackBox)
-        else import_model(model, None if isinstance(problem.model, BlackBox) else target)
-        for model in models
-    ]
+    # A function has no classes; all else is asked about the class that the problem is about.
+    return [import_model(model, problem.model.target) for model in models]
 
 
 def scores(models: Sequence[TreeEnsemble | BlackBox], X: Any) -> NDArray[np.float64]:

@@ -374,7 +374,7 @@ def test_what_blocks_everybody_is_named_and_the_budget_is_kept() -> None:
     problem = Problem(above(5), X, schema)
     answer = Face().explain(problem, X[:1])
     assert answer.status[0] == Status.INFEASIBLE
-    assert answer.reason[0] == "no accepted point keeps 0 (fixed)"
+    assert answer.reason[0] == "no row of the support is accepted once it keeps 0 (fixed)"
     short = Face(max_tries=7).explain(problem, X[:1])
     assert short.status[0] == Status.BUDGET
     assert short.reason[0] == (

@@ -545,7 +545,7 @@ def test_what_blocks_is_named() -> None:
     problem = Problem(forest(), TABLE, Problem(forest(), TABLE).schema.override(fixed))
     people = pd.DataFrame({"c": [0.1], "a": [0.1], "b": [1]})
     reason = METHODS[0].explain(problem, people).reason[0]
-    assert reason.startswith("no accepted point keeps ")
+    assert reason.startswith("no row of the support is accepted once it keeps ")
     assert "c (fixed, in steps of 0.01)" in reason
 
 

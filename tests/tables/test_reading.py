@@ -356,8 +356,8 @@ def test_everything_that_means_missing_is_missing(missing: Any) -> None:
 def test_an_unseen_category_is_named_with_its_row_and_column(library: Any) -> None:
     with pytest.raises(
         robx.InvalidInput,
-        match=r"Column 'c' of X has the category 'mauve' in row 1, which the model was not "
-        r"trained on\. It knows 'red', 'green', 'blue'\. Replace it with one of these, or with a "
+        match=r"Column 'c' of X has the category 'mauve' in row 1, which is not known\. "
+        r"Known are 'red', 'green', 'blue'\. Replace it with one of these, or with a "
         r"missing value\.",
     ):
         read_matrix(library({"c": ["red", "mauve"], "b": [0, 0]}), COLOUR, named=True)
@@ -411,7 +411,8 @@ def test_categories_given_by_value(table: Any) -> None:
 
 def test_an_unseen_value_in_an_array_is_named() -> None:
     with pytest.raises(
-        robx.InvalidInput, match=r"Column 'c' of X has the category 4\.0 in row 1.*knows 3\.0, 7\.0"
+        robx.InvalidInput,
+        match=r"has the category 4\.0 in row 1.*Known are 3\.0, 7\.0",
     ):
         read_matrix(np.array([[3.0], [4.0]]), NUMBERED, named=True)
 

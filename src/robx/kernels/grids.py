@@ -93,9 +93,11 @@ def snap(
     for i in range(Z.shape[0]):
         for j in range(Z.shape[1]):
             x, z = X[i, j], Z[i, j]
-            if z != z or (x != x and not may_fill[j]):
+            if x != x and (z != z or not may_fill[j]):
                 out[i, j] = x
                 continue
+            if z != z:  # nothing is asked for: what they have, or next to it what is in range
+                z = x
             stays = low[i, j] <= x <= high[i, j]
             if z == x and stays:
                 out[i, j] = x

@@ -249,8 +249,7 @@ class _Descent:
         rules, bounds = problem.rules, (self.people.low[rows], self.people.high[rows])
         points = rules.snap(self._at(rows), X, bounds)
         # A number that means "missing" to the model is no answer.
-        unread = np.isnan(problem._model_numbers(points)) & ~np.isnan(points)
-        accepted = (problem.score(points) > self.bar) & ~unread.any(axis=1)
+        accepted = (problem.score(points) > self.bar) & problem.is_readable(points, X)
         accepted &= rules.keeps_relations(points)
         cost = rules.cost(points, X, self.method.norm)
         better = accepted & (cost < self.cost[rows])

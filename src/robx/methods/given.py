@@ -55,8 +55,10 @@ class Given(Method):
         given = problem.read_given(_without_extras(self.points, problem.names))[rows]
         nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
         given = np.where(nothing[:, None], people.matrix, given)
-        points, possible = project(problem.rules, given, people.matrix, people.bounds)
-        accepted = problem.accepts(points)
+        # What was seen in training bounds our own advice, not what others bring.
+        bounds = problem.rules.stated_bounds(people.matrix)
+        points, possible = project(problem.rules, given, people.matrix, bounds)
+        accepted = problem.accepts(points) & problem.is_readable(points, people.matrix)
         for i in range(len(people)):
             if nothing[i]:
                 found.refuse(i, Status.BUDGET, "no counterfactual was given")

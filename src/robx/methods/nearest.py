@@ -18,6 +18,9 @@ __all__ = ["NearestNeighbour"]
 class NearestNeighbour(Method):
     """The nearest row of the support that is accepted (Definition 2 of the paper).
 
+    Nearest counts as the row would look for the applicant, before its values are rounded to a
+    stated resolution or to levels.
+
     Parameters
     ----------
     norm : {1, 2}

@@ -23,7 +23,11 @@ Bools = NDArray[np.bool_]
 #: Tells, for points and the support rows they equal (-1 for none), which of them count.
 Test = Callable[[Floats, NDArray[np.int64]], Bools]
 
+#: Neighbours to ask for at a time, and numbers to hold for all who wait.
 MOST_PAGE = 1024
+MOST_NUMBERS = 2**23
+#: Of more accepted rows than this, so many spread over them tell what stands in the way.
+MOST_ROWS = 2000
 
 
 @dataclass(eq=False)
@@ -83,11 +87,16 @@ def nearest_points(
         out.complete[:] = True
         return out
     plain = ~np.isnan(people.matrix).any(axis=1) & problem.support.is_plain
+    at_once = max(MOST_NUMBERS // (MOST_PAGE * len(problem.names)), 1)
     for group, left_out, most in (
         (np.flatnonzero(plain), skip, len(problem.support) + 1),
         (np.flatnonzero(~plain), None, max_tries),
     ):
-        _page_through(problem, people, start, group, out, norm, n_wanted, bar, test, left_out, most)
+        for first in range(0, len(group), at_once):
+            some = group[first : first + at_once]
+            _page_through(
+                problem, people, start, some, out, norm, n_wanted, bar, test, left_out, most
+            )
     return out
 
 
@@ -149,6 +158,7 @@ def _as_allowed(
     unchanged = ((points == wanted) | (np.isnan(points) & np.isnan(wanted))).all(axis=1)
     moved = problem.rules.changed(points, own).any(axis=1)
     fits = moved & (unchanged | problem.rules.keeps_relations(points))
+    fits &= problem.is_readable(points, own)
     origin = np.where(unchanged, origin, -1)
     return points[fits], owner[fits], origin[fits]
 
@@ -175,6 +185,8 @@ def _decide(
 def blocked_by(problem: Problem, people: Applicants, i: int, bar: float) -> str:
     """Name what keeps an applicant from the accepted row that asks for the fewest exceptions."""
     rows = problem.support.rows[problem.support.score > bar]
+    if len(rows) > MOST_ROWS:
+        rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
     if len(rows) == 0:
         return f"no row of the support scores above {bar:g}"
     x = np.broadcast_to(people.matrix[i], rows.shape)
@@ -191,7 +203,9 @@ def blocked_by(problem: Problem, people: Applicants, i: int, bar: float) -> str:
         names[f"{feature.group or feature.name} ({how})"] = None
     if not problem.rules.keeps_relations(fitted[best : best + 1])[0]:
         names |= {relation.text: None for relation in problem.schema.relations}
-    return f"no accepted point keeps {', '.join(names)}" if names else "no accepted row is in reach"
+    if not names:
+        return "no accepted row is in reach"
+    return f"no row of the support is accepted once it keeps {', '.join(names)}"
 
 
 def report(

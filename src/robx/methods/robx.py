@@ -20,7 +20,7 @@ from robx.methods.nearest import NearestNeighbour
 from robx.methods.neighbours import blocked_by
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.methods.walks import Walks
-from robx.problem import Applicants, Found, Problem, Status
+from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
 from robx.robustness import Noise
 from robx.robustness.draws import Kind
 
@@ -65,7 +65,7 @@ class RobX(Method):
     n_draws, draws, rng
         As for `robx.stability`.
     staged : bool
-        Whether the test may decide clear cases with fewer draws.
+        Whether the test may rule out clear cases with fewer draws.
     max_tries : int
         Rows of the support to look at for each applicant.
 
@@ -100,8 +100,15 @@ class RobX(Method):
     max_tries: int = 100_000
 
     def __post_init__(self) -> None:
-        if self.base is not None and not isinstance(self.base, Method):
-            object.__setattr__(self, "base", Given(points=self.base, norm=self.norm))
+        base = self.base.points if isinstance(self.base, Counterfactuals) else self.base
+        if isinstance(base, str | type) or (callable(base) and not isinstance(base, Method)):
+            raise InvalidInput(
+                "The 'base' parameter of RobX must be a method, such as NearestNeighbour(), a "
+                f"table of counterfactuals, or None. Got {base!r} instead."
+            )
+        if base is not None and not isinstance(base, Method):
+            base = Given(points=base, norm=self.norm)
+        object.__setattr__(self, "base", base)
 
     @classmethod
     def paper(cls, *, tau: Tau, base: Any = NearestNeighbour(), **parameters: Any) -> Self:  # noqa: B008

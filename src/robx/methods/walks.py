@@ -32,10 +32,13 @@ class Walks:
         Where each walk comes by, on allowed values. The last place is the target.
     cost : (m, c, s) float64
         Distance of each place from the applicant; inf where there is no walk, or no such place.
+    known : (m, c) bool
+        Whether the last place is known to pass, because it is the target itself.
     """
 
     places: Floats
     cost: Floats
+    known: Bools
 
     @staticmethod
     def most_at_once(step: float, n_targets: int, n_columns: int) -> int:
@@ -73,15 +76,19 @@ class Walks:
             first = goal if left < 0.5 else start[:, None]
             places[:, :, k] = np.where(jumps, first, here)
         places[:, :, -1] = goal
+        wanted = goal
         flat = places.reshape(-1, d)
         whose = np.repeat(np.arange(m), c * n_steps)
         own = people.matrix[whose]
         flat = problem.rules.snap(flat, own, (people.low[whose], people.high[whose]))
         cost = problem.rules.cost(flat, own, norm)
-        cost[~problem.rules.keeps_relations(flat)] = np.inf
+        cost[~problem.rules.keeps_relations(flat) | ~problem.is_readable(flat, own)] = np.inf
         cost = cost.reshape(m, c, n_steps)
         cost[~exists] = np.inf
-        return cls(flat.reshape(m, c, n_steps, d), cost)
+        places = flat.reshape(m, c, n_steps, d)
+        ends = places[:, :, -1]
+        known = ((ends == wanted) | (np.isnan(ends) & np.isnan(wanted))).all(axis=2)
+        return cls(places, cost, known)
 
     def first_stable(self, problem: Problem, tau: float, noise: Noise) -> list[Floats]:
         """Find the first stable place of each walk, and of these the one of least cost: m points.
@@ -114,7 +121,7 @@ class Walks:
                 return list(best)
             w, k = walk[going], at[going, walk[going]]
             point, cost = self.places[going, w, k], self.cost[going, w, k]
-            is_goal = k == n_steps - 1
+            is_goal = (k == n_steps - 1) & self.known[going, w]
             passed = is_goal.copy()
             asked = ~is_goal & ~repeats[going, w, k] & (cost < np.inf)
             passed[asked] = _passes(problem, point[asked], tau, noise)

@@ -162,7 +162,10 @@ class Counterfactuals:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a `.json` file; `Counterfactuals.load` reads it back."""
+        """Write everything to a `.json` file; `Counterfactuals.load` reads it back.
+
+        Of a pandas index whole numbers and text come back as they were, anything else as text.
+        """
         file = Path(path)
         if file.suffix != ".json":
             raise InvalidInput(f"Counterfactuals are saved as .json. Got '{file.name}'.")

@@ -248,6 +248,13 @@ class Problem:
         """Tell which points are accepted, with a score above `gamma` if that is higher: (n,)."""
         return np.asarray(self.score(matrix) > self.bar(gamma))
 
+    def is_readable(self, points: Floats, own: Floats) -> Bools:
+        """Tell which points change nothing into a number that means "missing" to the model."""
+        if all(column.missing_range is None for column in self._columns):
+            return np.ones(len(points), dtype=bool)
+        lost = np.isnan(self._model_numbers(points)) & ~np.isnan(points)
+        return np.asarray(~(lost & self.rules.changed(points, own)).any(axis=1))
+
     def bar(self, gamma: float | None) -> float:
         """Return the score that an answer must be above."""
         return self.threshold if gamma is None else max(gamma, self.threshold)
@@ -380,6 +387,10 @@ def _guess(model: TreeEnsemble | BlackBox, X_train: Any, layout: Layout) -> Sche
                 known = tuple(int(level) for level in levels[~np.isnan(levels)])
                 values = column.categories if column.by_value and column.categories else known
                 features[j] = Feature(features[j].name, "categorical", levels=values)
+            elif column.is_category and column.categories and features[j].levels:
+                # A dtype may list categories that were not there when the model was trained.
+                known_ones = [v for v in features[j].levels or () if v in column.categories]
+                features[j] = features[j].replaced(levels=known_ones or features[j].levels)
     return Schema(tuple(features))
 
 

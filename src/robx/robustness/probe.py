@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robx.errors import InvalidInput
+from robx.errors import InvalidInput, RobxError
 from robx.kernels import neighbourhood
 from robx.robustness.draws import Draws
 from robx.robustness.noise import per_column, spread_of
@@ -193,12 +193,24 @@ class CopiesProbe:
         at_once = max(MOST_NUMBERS // (n_draws * max(self.n_columns, 1)), 1)
         for first in range(0, len(rows), at_once):
             part = rows[first : first + at_once]
-            scores = self.model.score(self._copies(part, draws.noise)).reshape(len(part), n_draws)
+            scores = self._score(self._copies(part, draws.noise)).reshape(len(part), n_draws)
             centre[first : first + at_once] = scores[:, 0]
             away = scores - scores[:, :1]
             sums[first : first + at_once, :, 0] = np.add.reduceat(away, runs[:-1], axis=1)
             sums[first : first + at_once, :, 1] = np.add.reduceat(away**2, runs[:-1], axis=1)
         return centre, sums
+
+    def _score(self, copies: Any) -> Floats:
+        try:
+            return self.model.score(copies)
+        except RobxError:
+            raise
+        except Exception as error:
+            raise InvalidInput(
+                f"The model refused noisy copies of the rows: {type(error).__name__}: "
+                f"{str(error)[:200]} Give columns whose values it checks no noise: sigma 0, or "
+                "noise=0 in their Feature."
+            ) from error
 
     def _copies(self, rows: NDArray[np.intp], noise: Floats) -> Any:
         """Every noisy copy of some rows, as the model takes them: NaN and unmoved columns stay."""

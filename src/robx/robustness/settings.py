@@ -35,7 +35,7 @@ class Noise:
     rng : int
         Seed of the draws.
     staged : bool
-        Whether the test may decide clear cases with fewer draws.
+        Whether the test may rule out clear cases with fewer draws.
     """
 
     sigma: float | Mapping[str, float] = 0.1
@@ -59,9 +59,16 @@ class Noise:
         return measure(probe, np.arange(probe.n_rows), self._draws(probe.n_columns), n_threads)
 
     def passes(self, probe: Probe, tau: float, n_threads: int | None = None) -> NDArray[np.bool_]:
-        """Test the stability of a probe's points."""
+        """Test the stability of a probe's points.
+
+        Stages only rule points out: what passes has passed with all draws.
+        """
         draws = self._draws(probe.n_columns)
-        return passes(probe, tau, draws, n_threads, staged=self.staged)
+        passed = passes(probe, tau, draws, n_threads, staged=self.staged)
+        if self.staged:
+            rows = np.flatnonzero(passed)
+            passed[rows] = measure(probe, rows, draws, n_threads).value >= tau
+        return passed
 
     def _draws(self, n_columns: int) -> Draws:
         return make_draws(self.draws, self.n_draws, n_columns, self.rng)

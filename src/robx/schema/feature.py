@@ -40,7 +40,8 @@ class Feature:
         Continuous features move to whole multiples of this.
     levels : sequence or mapping, optional
         Of ordinal and categorical features: the values as they stand in the table, ordinal ones
-        from lowest to highest. A mapping gives each value its words.
+        from lowest to highest. A mapping gives each value its words. An applicant may keep a number
+        that is not listed; nobody comes to have one.
     labels : sequence of str, optional
         The words for `levels`, where they are not given as a mapping.
     group : str, optional

@@ -178,7 +178,14 @@ class Rules:
 
         A low above its high is a column with nowhere to go.
         """
-        low, high = np.fmin(X, self.seen[0]), np.fmax(X, self.seen[1])
+        return self._bounds(X, self.seen)
+
+    def stated_bounds(self, X: Floats) -> tuple[Floats, Floats]:
+        """Do as `bounds` does, without regard to what was seen: (n, d) each."""
+        return self._bounds(X, np.array([[-np.inf], [np.inf]]) * np.ones(self.seen.shape))
+
+    def _bounds(self, X: Floats, seen: Floats) -> tuple[Floats, Floats]:
+        low, high = np.fmin(X, seen[0]), np.fmax(X, seen[1])
         room = np.fmin(X, self.room[0]), np.fmax(X, self.room[1])
         for j, f in enumerate(self.features):
             if f.kind == "categorical":

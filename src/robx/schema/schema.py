@@ -247,6 +247,22 @@ class Schema:
         """Names of the features, in order."""
         return tuple(feature.name for feature in self.features)
 
+    @property
+    def noise_units(self) -> dict[str, float]:
+        """Unit of noise of each feature; 0 for categories and one-hot columns, which get none.
+
+        What `robx.stability` takes as `scale`, to measure as a `Problem` with this schema does.
+        """
+        numbers = [f for f in self.features if f.is_number and f.noise is None and f.scale is None]
+        if numbers:
+            raise InvalidInput(
+                f"Feature {numbers[0].name!r} has no scale. Call schema.fit(X_train) first."
+            )
+        return {
+            f.name: float((f.scale if f.noise is None else f.noise) or 0.0) if f.is_number else 0.0
+            for f in self.features
+        }
+
     def __len__(self) -> int:
         return len(self.features)
 

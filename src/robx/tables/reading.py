@@ -365,7 +365,7 @@ def _look_up(
         else:
             raise InvalidInput(
                 f"Column '{column.name}' of {what} has the category {value!r} in row {i}, which "
-                f"the model was not trained on. It knows {_listed(order)}. Replace it with one of "
+                f"is not known. Known are {_listed(order)}. Replace it with one of "
                 "these, or with a missing value."
             )
     return out
