@@ -114,8 +114,11 @@ class RobX(Method):
     def paper(cls, *, tau: Tau, base: Any = NearestNeighbour(), **parameters: Any) -> Self:  # noqa: B008
         """Algorithm 1 to the letter: 1000 Gaussian draws, sigma 0.1, every test in full.
 
-        The paper's data are scaled to [0, 1]: with others, sigma is in units of the columns'
-        scales. It does not give alpha and c: `step` and `n_targets` are ours.
+        The paper's data are scaled to [0, 1] and continuous: with others, sigma is in units of the
+        columns' scales, and categories get no noise. It does not give alpha and c: `step` and
+        `n_targets` are ours. Two things are asked beyond it: an answer must be accepted, which
+        R >= tau alone does not promise for a tau below the threshold, and targets must differ,
+        which tells where the support repeats rows.
         """
         literal = {"n_draws": 1000, "draws": "gaussian", "sigma": 0.1, "staged": False}
         return cls(tau=tau, base=base, **{**literal, **parameters})
