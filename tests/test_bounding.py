@@ -29,16 +29,31 @@ def later() -> list[Any]:
 
 
 def test_it_is_the_formula_of_theorem_2(problem: robx.Problem, later: list[Any]) -> None:
-    result = robx.invalidation_bound(problem, later, tau=0.8)
+    result = robx.invalidation_bound(problem, later, tau=0.55)
     support = X[:300][problem.model.score(X[:300]) > 0.5]
-    stable = robx.stability(problem.model, support, scale=X[:300]).value >= 0.8
+    value = robx.stability(problem.model, support, scale=X[:300]).value
+    stable = value >= 0.55
     scores = np.array([model.predict_proba(support[stable])[:, 1] for model in later])
     V = scores.std(axis=0, ddof=1).max()
     assert pytest.approx(V) == result.V
     assert result.n_rows == stable.sum()
-    assert result.bound == pytest.approx(V**2 / (V**2 + 0.3**2))
+    assert result.bound == pytest.approx(V**2 / (V**2 + 0.05**2))
     assert result.observed == pytest.approx((scores <= 0.5).mean())
     assert float(result) == result.bound
+
+
+def test_it_tells_how_far_the_models_bear_out_assumption_1(problem: robx.Problem) -> None:
+    timid = [
+        RandomForestClassifier(30, max_depth=2, random_state=seed, n_jobs=1).fit(X[:300], Y[:300])
+        for seed in range(3)
+    ]
+    result = robx.invalidation_bound(problem, timid, tau=0.55)
+    support = X[:300][problem.model.score(X[:300]) > 0.5]
+    value = robx.stability(problem.model, support, scale=X[:300]).value
+    mean = np.mean([model.predict_proba(support)[:, 1] for model in timid], axis=0)
+    above = (mean > value)[value >= 0.55]
+    assert 0 < above.mean() < 1
+    assert result.mean_above == pytest.approx(above.mean())
 
 
 def test_a_higher_tau_lowers_it(problem: robx.Problem, later: list[Any]) -> None:

@@ -120,7 +120,7 @@ def test_steep_splits_are_the_model_s_own(name: str) -> None:
     margins = sums / ensemble.divisor * ensemble.slope
     np.testing.assert_allclose(margins, [naive.margins(ensemble, z) for z in Z], atol=1e-9)
     assert np.abs(gradient).max() < 1e-9
-    scores = ensemble._probability(sums)
+    scores = ensemble.probability(sums)
     np.testing.assert_allclose(scores, ensemble.score_matrix(Z), atol=1e-6)
 
 

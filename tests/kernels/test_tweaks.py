@@ -145,7 +145,7 @@ def test_the_cheapest_are_kept_where_there_is_little_room(name: str, norm: Any) 
     for i in range(len(people)):
         person = placing.Person(
             people.matrix[i], people.low[i], people.high[i], problem.rules.may_fill,
-            people.matrix[i], problem._model_numbers(people.matrix[i : i + 1])[0],
+            people.matrix[i], problem.model_numbers(people.matrix[i : i + 1])[0],
         )  # fmt: skip
         costs = {}
         for room in (*ROOMS, 10_000):
@@ -163,7 +163,7 @@ def test_the_bound_equals_the_twin_s(name: str) -> None:
     sums = np.tile(ground.ensemble.base, (len(people), 1))
     fill = np.tile(problem.rules.may_fill, (len(people), 1))
     home = ground.home(people.matrix, people.bounds)
-    numbers = problem._model_numbers(home)
+    numbers = problem.model_numbers(home)
     reach.best_reachable(home, numbers, *people.bounds, fill, ground.trees, ground.moves, sums)
     expected = [naive_tweak.best_sums(problem, x) for x in people.matrix]
     np.testing.assert_array_equal(sums, expected)

@@ -13,7 +13,9 @@ from xgboost import XGBClassifier
 import naive
 import robx
 from contracts import MethodContract
+from families import family
 from oracles import toy_data
+from robx.methods.walks import Walks
 from robx.robustness.draws import draw
 
 
@@ -145,6 +147,21 @@ def test_what_is_stable_must_be_accepted_as_well() -> None:
         assert (answer.score > 0.5).all()
 
 
+def test_categories_jump_where_half_of_the_way_is_done() -> None:
+    case = family("lightgbm")
+    problem = case.problem()
+    people = problem.read(case.applicants.iloc[:8].dropna())
+    place = problem.names.index("place")
+    start = people.matrix
+    goals = [[row] for row in problem.support.rows[~np.isnan(problem.support.rows).any(axis=1)]]
+    walks = Walks.towards(problem, people, start, goals[: len(people)], 0.2, 1)
+    for i, (goal,) in enumerate(goals[: len(people)]):
+        seen = walks.places[i, 0, :, place]
+        assert (seen[:3] == start[i, place]).all()  # 0.8, 0.64 and 0.51 of the way are left
+        assert (seen[3:] == goal[place]).all()
+    assert any(goal[place] != x[place] for (goal,), x in zip(goals, start, strict=False))
+
+
 def test_a_base_that_is_stable_is_the_answer() -> None:
     problem = robx.Problem(MODELS["forest"], X, UNITS)
     people = rejected(problem, 10)
@@ -159,7 +176,11 @@ def test_no_stable_row_gives_the_most_stable_point_that_was_seen() -> None:
     answer = robx.RobX(tau=1.1).explain(problem, people)
     assert answer.status.tolist() == [robx.Status.UNSTABLE] * 10
     assert answer.base is not None
-    assert (answer.stability >= answer.base.stability).all()
+    accepted = X[problem.model.score(X) > 0.5]
+    for i, start in enumerate(answer.base.points):
+        near = accepted[np.argsort(np.abs(accepted - start).sum(axis=1), kind="stable")[:64]]
+        seen = robx.stability(problem.model, [*near, start]).value
+        assert answer.stability[i] == seen.max()
     assert (answer.score > 0.5).all()
     assert answer.reason[0].startswith("no point passed tau = 1.1; the best seen has R = 0.")
 

@@ -197,7 +197,7 @@ class _Descent:
         """Slope of the loss in each column, in units of its scale: (k, d)."""
         problem, method = self.problem, self.method
         assert isinstance(problem.model, TreeEnsemble)  # noqa: S101 - `check` saw to it
-        numbers = problem._model_numbers(self._at(rows))
+        numbers = problem.model_numbers(self._at(rows))
         odds = soft_log_odds(problem.model, numbers, self.steepness, method.temperature)[1]
         push = np.where(self.pushed[rows, None] & self.free[rows], -odds * problem.rules.scale, 0.0)
         strongest = np.abs(push).max(axis=1)[:, None]
@@ -232,7 +232,7 @@ class _Descent:
     def _mend(self, rows: NDArray[np.intp]) -> None:
         """Bring points that break a relation back to where it holds, one relation at a time."""
         rules = self.problem.rules
-        for terms, bound in zip(*rules._relation_arrays, strict=True):
+        for terms, bound in zip(*rules.relation_arrays, strict=True):
             lean = np.where(self.free[rows], terms * rules.scale, 0.0)
             room = (lean**2).sum(axis=1)
             named = self._at(rows)[:, terms != 0] * terms[terms != 0]

@@ -89,7 +89,7 @@ class Ground:
             person.high[0],
             self.rules.may_fill,
             now,
-            self.problem._model_numbers(now[None])[0],
+            self.problem.model_numbers(now[None])[0],
         )
         count = tweaks.candidates(who, self.trees, self.moves, points, cost)
         points, cost = points[:count], cost[:count]
@@ -109,8 +109,8 @@ class Ground:
         The margin tells points apart where the score is 0 or 1 to all digits.
         """
         sums = self._base(len(matrix))
-        margins(self.problem._model_numbers(matrix), *self.trees[:-3], sums)
-        return self.ensemble._probability(sums), self._lead(sums)
+        margins(self.problem.model_numbers(matrix), *self.trees[:-3], sums)
+        return self.ensemble.probability(sums), self._lead(sums)
 
     def bound(
         self,
@@ -132,10 +132,10 @@ class Ground:
         X = self.home(people.matrix, (low, high))
         fill = np.tile(self.rules.may_fill, (len(X), 1)) if may_fill is None else may_fill
         sums = self._base(len(X))
-        numbers = self.problem._model_numbers(X)
+        numbers = self.problem.model_numbers(X)
         reach.best_reachable(X, numbers, low, high, fill, self.trees, self.moves, sums)
         slack = 0.0 if self.ensemble.link == "identity" else SLACK
-        return self.ensemble._probability(sums) + slack
+        return self.ensemble.probability(sums) + slack
 
     def _base(self, n: int) -> NDArray[Any]:
         return np.tile(self.ensemble.base, (n, 1))
@@ -168,7 +168,7 @@ def _moves(problem: Problem, norm: Norm, epsilon: float) -> placing.Moves:
     d = len(columns)
     ranges = [(np.nan, np.nan) if c.missing_range is None else c.missing_range for c in columns]
     nothing = (np.zeros(0), np.zeros(0))
-    listed = [problem._codes.get(j, nothing) for j in range(d)]
+    listed = [problem.codes.get(j, nothing) for j in range(d)]
     members = list(rules.groups.values())
     group = np.full(d, -1, dtype=np.int64)
     for place, columns_of_group in enumerate(members):

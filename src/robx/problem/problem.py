@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
 from robx.problem.applicants import Applicants
+from robx.problem.bridge import category_codes, coded, guess_schema, holds, in_order
 from robx.problem.support import Support
 from robx.robustness import Noise, Stability
-from robx.schema import Codec, Feature, Schema
-from robx.schema.guess import guess_features
-from robx.tables import Category, Column, Layout, as_named_frame, count_rows, read_matrix, take
+from robx.schema import Codec, Schema
+from robx.tables import Category, Column, Layout, as_named_frame, count_rows, take
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
 __all__ = ["Problem"]
@@ -78,13 +78,13 @@ class Problem:
         if isinstance(self.model, BlackBox):
             self.model.ordered(X_train)  # which checks the columns
         layout = Layout.of(X_train, names=self._names_for_arrays(schema))
-        ordered = _in_order(schema or _guess(self.model, X_train, layout), self._order(layout))
+        ordered = in_order(schema or guess_schema(self.model, X_train, layout), self._order(layout))
         self.codec = Codec(ordered.features, layout)
-        self._codes: dict[int, tuple[Floats, Floats]] = {}
+        self.codes: dict[int, tuple[Floats, Floats]] = {}
         support = self._read(X_train, "X_train")
         theirs = self._read_as_model(X_train, support, "X_train")
         if isinstance(self.model, TreeEnsemble):
-            self._codes = _category_codes(self.model, self.codec, support[:1])
+            self.codes = category_codes(self.model, self.codec, support[:1])
         self.schema = ordered.fit_matrix(support)
         self.codec = Codec(self.schema.features, layout)
         _refuse_empty_columns(support, self.schema)
@@ -155,8 +155,8 @@ class Problem:
         """Read a table. A number that means "missing" to the model is missing, but for a zero."""
         matrix = self.codec.read(X, what)
         for j, column in enumerate(self._columns):
-            if column.missing_range is not None and not _holds(column.missing_range, 0.0):
-                matrix[_holds(column.missing_range, matrix[:, j]), j] = np.nan
+            if column.missing_range is not None and not holds(column.missing_range, 0.0):
+                matrix[holds(column.missing_range, matrix[:, j]), j] = np.nan
         return matrix
 
     def _read_as_model(self, X: Any, matrix: Floats, what: str) -> Floats:
@@ -200,7 +200,7 @@ class Problem:
             return np.zeros(0)
         if isinstance(self.model, BlackBox):
             return self.model.score(self._table(matrix))
-        ensemble, numbers = self.model, self._model_numbers(matrix)
+        ensemble, numbers = self.model, self.model_numbers(matrix)
         out = np.empty(len(matrix))
 
         def run(part: slice) -> None:
@@ -252,7 +252,7 @@ class Problem:
         """Tell which points change nothing into a number that means "missing" to the model."""
         if all(column.missing_range is None for column in self._columns):
             return np.ones(len(points), dtype=bool)
-        lost = np.isnan(self._model_numbers(points)) & ~np.isnan(points)
+        lost = np.isnan(self.model_numbers(points)) & ~np.isnan(points)
         return np.asarray(~(lost & self.rules.changed(points, own)).any(axis=1))
 
     def bar(self, gamma: float | None) -> float:
@@ -273,7 +273,7 @@ class Problem:
 
     def _probe(self, matrix: Floats, noise: Noise) -> Any:
         points = (
-            self._table(matrix) if isinstance(self.model, BlackBox) else self._model_numbers(matrix)
+            self._table(matrix) if isinstance(self.model, BlackBox) else self.model_numbers(matrix)
         )
         # A black box sees its columns as the table has them.
         order = (
@@ -284,26 +284,26 @@ class Problem:
         names = tuple(self.names[j] for j in order)
         return noise.open(self.model, points, self.rules.noise[order], names)
 
-    def _model_numbers(self, matrix: Floats) -> Floats:
+    def model_numbers(self, matrix: Floats) -> Floats:
         """Turn the schema's numbers into those that the ensemble's splits are written in."""
         assert isinstance(self.model, TreeEnsemble)  # noqa: S101 - for the type checker
         plain = all(not column.needs_settling for column in self.model.columns)
         if plain:
             return np.ascontiguousarray(matrix)
         out = np.array(matrix, dtype=np.float64, order="C")
-        for j, (levels, codes) in self._codes.items():
+        for j, (levels, codes) in self.codes.items():
             known = ~np.isnan(out[:, j])
-            out[known, j] = _coded(out[known, j], levels, codes, self.model.columns[j])
+            out[known, j] = coded(out[known, j], levels, codes, self.model.columns[j])
         for j, column in enumerate(self.model.columns):
             if column.missing_range is not None:
-                out[_holds(column.missing_range, out[:, j]), j] = np.nan
+                out[holds(column.missing_range, out[:, j]), j] = np.nan
         return out
 
     def _check_bridge(self, support: Floats, theirs: Floats) -> None:
         """Make sure that our numbers mean to the ensemble what the table means to it."""
         if isinstance(self.model, BlackBox):
             return
-        if not np.array_equal(self._model_numbers(support), theirs, equal_nan=True):
+        if not np.array_equal(self.model_numbers(support), theirs, equal_nan=True):
             raise RobxError(
                 "The training table reads differently through the schema than through the model. "
                 "Please report this with the dtypes of its columns."
@@ -358,83 +358,6 @@ def _check_threshold(threshold: Any) -> float:
             f"{threshold!r} instead."
         )
     return float(threshold)
-
-
-def _in_order(schema: Schema, names: tuple[str, ...]) -> Schema:
-    """Put a schema's features into the model's order."""
-    place = {feature.name: feature for feature in schema.features}
-    lacking = [name for name in names if name not in place]
-    extra = [name for name in place if name not in names]
-    if lacking or extra:
-        raise InvalidInput(
-            f"The schema must name the model's columns. Not in the schema: {lacking[:8]}; not "
-            f"among the model's columns: {extra[:8]}."
-        )
-    return Schema(tuple(place[name] for name in names), schema.relations, schema.optional_groups)
-
-
-def _guess(model: TreeEnsemble | BlackBox, X_train: Any, layout: Layout) -> Schema:
-    """Guess a schema; columns that the model splits by category are categorical."""
-    guessed = list(guess_features(X_train))
-    features = [f.replaced(name=n) for f, n in zip(guessed, layout.names, strict=True)]
-    if isinstance(model, TreeEnsemble):
-        spelled = {name.replace(" ", "_"): j for j, name in enumerate(layout.names)}
-        spelled |= {name: j for j, name in enumerate(layout.names)}
-        for position, column in enumerate(model.columns):
-            j = spelled.get(column.name, position) if model.named else position
-            if column.is_category and features[j].is_number and features[j].levels is None:
-                levels = np.unique(np.asarray(model.read(X_train)[:, position]))
-                known = tuple(int(level) for level in levels[~np.isnan(levels)])
-                values = column.categories if column.by_value and column.categories else known
-                features[j] = Feature(features[j].name, "categorical", levels=values)
-            elif column.is_category and column.categories and features[j].levels:
-                # A dtype may list categories that were not there when the model was trained.
-                known_ones = [v for v in features[j].levels or () if v in column.categories]
-                features[j] = features[j].replaced(levels=known_ones or features[j].levels)
-    return Schema(tuple(features))
-
-
-def _category_codes(
-    ensemble: TreeEnsemble, codec: Codec, some: Floats
-) -> dict[int, tuple[Floats, Floats]]:
-    """Ask the ensemble for its codes of the levels of columns that it splits by category.
-
-    It is asked by a row that is known to be sound, `some`, with another level each time.
-
-    Returns for each such column the level numbers, ascending, and their codes.
-    """
-    found = {}
-    for j, column in enumerate(ensemble.columns):
-        if not column.is_category:
-            continue
-        feature = codec.features[j]
-        levels = np.sort(np.array(feature.level_numbers, dtype=np.float64))
-        if feature.kind == "onehot":
-            levels = np.array([0.0, 1.0])
-        if len(levels) == 0:
-            raise InvalidInput(
-                f"The model takes '{feature.name}' for categories, so its feature must be "
-                f"categorical or ordinal and list its levels. Got {feature.kind}."
-            )
-        rows = np.repeat(some, len(levels), axis=0)
-        rows[:, j] = levels
-        found[j] = (levels, ensemble.read(codec.write(rows), "the schema's levels")[:, j])
-    return found
-
-
-def _holds(closed: tuple[float, float], values: Any) -> Any:
-    """Tell which values a closed range holds."""
-    return (closed[0] <= values) & (values <= closed[1])
-
-
-def _coded(values: Floats, levels: Floats, codes: Floats, column: Column) -> Floats:
-    """Turn level numbers into an ensemble's codes; it reads itself what is none of the levels."""
-    place = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
-    out = codes[place]
-    other = levels[place] != values
-    if other.any():
-        out[other] = read_matrix(values[other][:, None], [column], named=False)[:, 0]
-    return np.asarray(out)
 
 
 def _named(error: Exception) -> str:

@@ -52,7 +52,7 @@ def _solve(
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - loads slowly
 
-    matrix, bound = rules._relation_arrays
+    matrix, bound = rules.relation_arrays
     names = (matrix != 0).any(axis=0)
     tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
     known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)

@@ -156,7 +156,8 @@ class Rules:
         return start, flat.astype(np.int64), optional, fixed
 
     @cached_property
-    def _relation_arrays(self) -> tuple[Floats, Floats]:
+    def relation_arrays(self) -> tuple[Floats, Floats]:
+        """Coefficients and bounds of the relations: (r, d) and (r,) float64."""
         place = {f.name: j for j, f in enumerate(self.features)}
         matrix = np.zeros((len(self.relations), len(self.features)))
         for i, relation in enumerate(self.relations):
@@ -219,7 +220,7 @@ class Rules:
 
     def _excess(self, Z: Floats) -> Floats:
         """By how much each relation is broken, beyond rounding: (n, relations)."""
-        matrix, bound = self._relation_arrays
+        matrix, bound = self.relation_arrays
         slack = np.where(self.single, SINGLE_SLACK, SLACK)
         out = np.empty((len(Z), len(bound)))
         for i in range(len(bound)):

@@ -202,9 +202,10 @@ class TreeEnsemble:
             self.leaf_value,
             sums,
         )
-        return self._probability(sums)
+        return self.probability(sums)
 
-    def _probability(self, sums: NDArray[Any]) -> Floats:
+    def probability(self, sums: NDArray[Any]) -> Floats:
+        """Turn sums of leaf values, (n, C), into the probability of the target class: (n,)."""
         margin = sums
         if self.divisor != 1:
             margin = margin / margin.dtype.type(self.divisor)
