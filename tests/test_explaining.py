@@ -67,7 +67,7 @@ def test_a_bar_is_shown_for_long_batches_on_a_terminal(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"taw": 0.5}, "unexpected keyword argument 'taw'. See robx.RobX"),
+        ({"taw": 0.5}, "RobX has no parameter 'taw'. It has norm, base, tau, step, n_targets,"),
         ({"method": "RobX"}, "'method' parameter of explain must be a method. Got 'RobX'"),
         ({"method": robx.NearestNeighbour(), "tau": 0.5}, "Got a method and 'tau'"),
         ({"tau": "high"}, "'tau' parameter of RobX must be a finite number or 'auto'"),

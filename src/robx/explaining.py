@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from typing import Any
 
 from robx.errors import InvalidInput
@@ -72,10 +73,11 @@ def explain(
         )
     if method is not None and not isinstance(method, Method):
         raise InvalidInput(f"The 'method' parameter of explain must be a method. Got {method!r}.")
-    try:
-        chosen = RobX(**parameters) if method is None else method
-    except TypeError as error:
-        raise InvalidInput(f"explain: {error}. See robx.RobX for its parameters.") from error
+    known = [field.name for field in fields(RobX)]
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        raise InvalidInput(f"RobX has no parameter {unknown[0]!r}. It has {', '.join(known)}.")
+    chosen = RobX(**parameters) if method is None else method
     problem = Problem(model, X_train, schema=schema, target=target, threshold=threshold)
     is_long = count_rows(applicants) > LONG and sys.stderr.isatty()
     return chosen.explain(problem, applicants, progress=is_long if progress is None else progress)
