@@ -300,16 +300,7 @@ def soft_log_odds(
         soft_sums(
             numbers[part],
             steepness,
-            ensemble.split_feature,
-            ensemble.split_threshold,
-            ensemble.split_missing_left,
-            ensemble.split_category,
-            ensemble.category_bits,
-            ensemble.tree_start,
-            ensemble.tree_class,
-            ensemble.node_split,
-            ensemble.node_right,
-            ensemble.leaf_value,
+            *ensemble.kernel_arrays,
             sums[part],
             gradient[part],
         )

@@ -52,16 +52,7 @@ class Ground:
         assert isinstance(ensemble, TreeEnsemble)  # noqa: S101 - checked at the door
         sign = _signs(ensemble)
         trees = placing.Trees(
-            ensemble.split_feature,
-            ensemble.split_threshold,
-            ensemble.split_missing_left,
-            ensemble.split_category,
-            ensemble.category_bits,
-            ensemble.tree_start,
-            ensemble.tree_class,
-            ensemble.node_split,
-            ensemble.node_right,
-            ensemble.leaf_value,
+            *ensemble.kernel_arrays,
             sign,
             reach.best_below(
                 ensemble.tree_start,

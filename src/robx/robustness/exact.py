@@ -115,16 +115,7 @@ def _expected_sums(probe: EnsembleProbe) -> Floats:
     boxes.expected_sums(
         probe.matrix,
         probe.spread,
-        e.split_feature,
-        e.split_threshold,
-        e.split_missing_left,
-        e.split_category,
-        e.category_bits,
-        e.tree_start,
-        e.tree_class,
-        e.node_split,
-        e.node_right,
-        e.leaf_value,
+        *e.kernel_arrays,
         e.stack_size,
         sums,
     )

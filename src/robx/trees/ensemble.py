@@ -30,6 +30,8 @@ LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax"
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
+#: Five arrays of splits and five of trees.
+KernelArrays = tuple[Ints, Floats, Any, Ints, Any, Any, Ints, Ints, Ints, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,22 @@ class TreeEnsemble:
         return _frozen(np.asarray(kernels.right_children(self.node_split >= 0), dtype=np.int32))
 
     @cached_property
+    def kernel_arrays(self) -> KernelArrays:
+        """Splits and trees in the order in which kernels take them."""
+        return (
+            self.split_feature,
+            self.split_threshold,
+            self.split_missing_left,
+            self.split_category,
+            self.category_bits,
+            self.tree_start,
+            self.tree_class,
+            self.node_split,
+            self.node_right,
+            self.leaf_value,
+        )
+
+    @cached_property
     def walk(self) -> Walk:
         """The same trees as `robx.kernels.neighbourhood` walks them."""
         return make_walk(
@@ -188,20 +206,7 @@ class TreeEnsemble:
             )
         sums = np.empty((len(matrix), len(self.base)), dtype=self.leaf_value.dtype)
         sums[:] = self.base
-        kernels.margins(
-            matrix,
-            self.split_feature,
-            self.split_threshold,
-            self.split_missing_left,
-            self.split_category,
-            self.category_bits,
-            self.tree_start,
-            self.tree_class,
-            self.node_split,
-            self.node_right,
-            self.leaf_value,
-            sums,
-        )
+        kernels.margins(matrix, *self.kernel_arrays, sums)
         return self.probability(sums)
 
     def probability(self, sums: NDArray[Any]) -> Floats:
