@@ -147,6 +147,19 @@ def test_what_is_stable_must_be_accepted_as_well() -> None:
         assert (answer.score > 0.5).all()
 
 
+@pytest.mark.parametrize(("step", "n_places"), [(0.1, 66), (0.5, 10), (0.8, 5), (1.0, 1)])
+def test_a_walk_arrives_when_less_than_a_thousandth_of_the_way_is_left(
+    step: float, n_places: int
+) -> None:
+    assert (1 - step) ** n_places < 1e-3 <= (1 - step) ** (n_places - 1)
+    problem = robx.Problem(MODELS["xgboost"], X, UNITS)
+    people = problem.read(rejected(problem, 3))
+    goals = [[row] for row in problem.support.rows[:3]]
+    places = Walks.towards(problem, people, people.matrix, goals, step, 1).places
+    assert places.shape == (3, 1, n_places, 4)
+    np.testing.assert_array_equal(places[:, 0, -1], problem.support.rows[:3])
+
+
 def test_categories_jump_where_half_of_the_way_is_done() -> None:
     case = family("lightgbm")
     problem = case.problem()
