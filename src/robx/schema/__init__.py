@@ -1,8 +1,8 @@
 """What columns are, what may change, and what a change costs.
 
-`feature` and `relation` are what a user states, `schema` holds them together; `guess` proposes one
-for a table. `codec` turns tables into numbers and back, `rules` are the schema as arrays, and
-`projection` finds the nearest point that keeps them.
+`feature` and `relation` are what a user states, `schema` holds them together, `files` keeps it;
+`guess` proposes one for a table. `codec` turns tables into numbers and back, `rules` are the schema
+as arrays, and `projection` finds the nearest point that keeps them.
 """
 
 from __future__ import annotations

@@ -91,6 +91,13 @@ class Feature:
         return self.kind in {"continuous", "integer", "ordinal"}
 
     @property
+    def noise_unit(self) -> float | None:
+        """Unit of its noise; 0 for what has no distances, None where its scale is not known yet."""
+        if not self.is_number:
+            return 0.0
+        return self.scale if self.noise is None else self.noise
+
+    @property
     def level_numbers(self) -> tuple[float, ...]:
         """The levels as numbers: themselves where they are numbers, else their places from 0."""
         if self.levels is None:

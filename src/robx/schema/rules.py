@@ -102,11 +102,7 @@ class Rules:
     @cached_property
     def noise(self) -> Floats:
         """Unit of noise of each column: (d,) float64."""
-        units = [f.scale if f.noise is None else f.noise for f in self.features]
-        return np.array(
-            [u if f.is_number else 0.0 for f, u in zip(self.features, units, strict=True)],
-            dtype=np.float64,
-        )
+        return np.array([f.noise_unit for f in self.features], dtype=np.float64)
 
     @cached_property
     def grid(self) -> tuple[NDArray[np.int64], Floats, Floats, Bools, NDArray[np.int64], Floats]:

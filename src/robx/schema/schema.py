@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.schema.codec import Codec
 from robx.schema.feature import Feature
+from robx.schema.files import read_plain, write_plain
 from robx.schema.projection import project
 from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
@@ -170,32 +170,11 @@ class Schema:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a schema from a `.yaml`, `.yml` or `.json` file."""
-        file = Path(path)
-        if not file.is_file():
-            raise InvalidInput(f"There is no schema file at '{file}'.")
-        import yaml  # noqa: PLC0415 - read only when a file is
-
-        is_json = file.suffix == ".json"
-        try:
-            text = file.read_text(encoding="utf-8")
-            plain = json.loads(text) if is_json else yaml.safe_load(text)
-        except (ValueError, RecursionError, yaml.YAMLError) as error:
-            language = "JSON" if is_json else "YAML"
-            raise InvalidInput(f"'{file.name}' is not {language}: {error}.") from error
-        return cls.from_dict(plain)
+        return cls.from_dict(read_plain(Path(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a `.yaml`, `.yml` or `.json` file, to be edited and loaded."""
-        file = Path(path)
-        if file.suffix == ".json":
-            text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        elif file.suffix in {".yaml", ".yml"}:
-            import yaml  # noqa: PLC0415
-
-            text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
-        else:
-            raise InvalidInput(f"A schema is saved as .yaml or .json. Got '{file.name}'.")
-        file.write_text(text, encoding="utf-8")
+        write_plain(self.to_dict(), Path(path))
 
     @classmethod
     def from_dict(cls, plain: Any) -> Schema:
@@ -253,15 +232,13 @@ class Schema:
 
         What `robx.stability` takes as `scale`, to measure as a `Problem` with this schema does.
         """
-        numbers = [f for f in self.features if f.is_number and f.noise is None and f.scale is None]
-        if numbers:
-            raise InvalidInput(
-                f"Feature {numbers[0].name!r} has no scale. Call schema.fit(X_train) first."
-            )
-        return {
-            f.name: float((f.scale if f.noise is None else f.noise) or 0.0) if f.is_number else 0.0
-            for f in self.features
-        }
+        units = {f.name: f.noise_unit for f in self.features}
+        for name, unit in units.items():
+            if unit is None:
+                raise InvalidInput(
+                    f"Feature {name!r} has no scale. Call schema.fit(X_train) first."
+                )
+        return {name: float(unit or 0.0) for name, unit in units.items()}
 
     def __len__(self) -> int:
         return len(self.features)

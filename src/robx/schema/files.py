@@ -1,0 +1,39 @@
+"""Schema files: YAML or JSON, to be edited by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from robx.errors import InvalidInput
+
+__all__ = ["read_plain", "write_plain"]
+
+
+def read_plain(file: Path) -> Any:
+    """Read plain values; whether they make a schema is not looked at."""
+    if not file.is_file():
+        raise InvalidInput(f"There is no schema file at '{file}'.")
+    import yaml  # noqa: PLC0415 - read only when a file is
+
+    is_json = file.suffix == ".json"
+    try:
+        text = file.read_text(encoding="utf-8")
+        return json.loads(text) if is_json else yaml.safe_load(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        language = "JSON" if is_json else "YAML"
+        raise InvalidInput(f"'{file.name}' is not {language}: {error}.") from error
+
+
+def write_plain(plain: dict[str, Any], file: Path) -> None:
+    """Write plain values in the language that the file's ending names."""
+    if file.suffix == ".json":
+        text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+    elif file.suffix in {".yaml", ".yml"}:
+        import yaml  # noqa: PLC0415
+
+        text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
+    else:
+        raise InvalidInput(f"A schema is saved as .yaml or .json. Got '{file.name}'.")
+    file.write_text(text, encoding="utf-8")
