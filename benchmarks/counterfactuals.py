@@ -531,7 +531,7 @@ class German:
     """German Credit: a model on half of it, declined applicants of the other half."""
 
     def __init__(self) -> None:
-        X, y = robx.datasets.load_german()
+        X, y, _ = robx.datasets.load_german()
         order = np.random.default_rng(0).permutation(len(X))
         self.X, self.y = X.iloc[order[:500]], y.iloc[order[:500]]
         others, their_y = X.iloc[order[500:]], y.iloc[order[500:]]

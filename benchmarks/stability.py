@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 import robx
+from robx.datasets.heloc import cached_file
 
 Floats = NDArray[np.float64]
 
@@ -40,20 +41,10 @@ VALUE_DRAWS = 512
 
 def heloc_shaped() -> tuple[str, Floats, NDArray[Any]]:
     """HELOC as the paper uses it where the file is at hand, else made-up data of its shape."""
-    if HELOC.exists():
-        import pandas as pd  # noqa: PLC0415
-
-        table = pd.read_csv(HELOC)
-        y = (table.pop("RiskPerformance") == "Good").to_numpy(np.int64)
-        table = table.drop(
-            columns=[
-                "MSinceMostRecentDelq",
-                "MSinceMostRecentInqexcl7days",
-                "NetFractionInstallBurden",
-            ]
-        )
-        complete = ~table.isin([-7, -8, -9]).any(axis=1).to_numpy()
-        X, y = np.asarray(table, dtype=np.float64)[complete], y[complete]
+    at_hand = [file for file in (HELOC, cached_file()) if file.exists()]
+    if at_hand:
+        table, labels, _ = robx.datasets.load_heloc(at_hand[0])
+        X, y = np.ascontiguousarray(table, dtype=np.float64), labels.to_numpy()
         name = "HELOC"
     else:
         rng = np.random.default_rng(0)

@@ -6,11 +6,9 @@ make demo
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import xgboost as xgb
 
 import robx
-from robx.datasets.german import LEVELS
 
 
 def train(X: object, y: object, seed: int) -> xgb.XGBClassifier:
@@ -21,34 +19,14 @@ def train(X: object, y: object, seed: int) -> xgb.XGBClassifier:
     return model.fit(X, y)
 
 
-def what_may_change(X: pd.DataFrame) -> robx.Schema:
-    """Say what the columns mean, and what people can do about them."""
-    words = {
-        name: {"kind": "ordinal", "levels": dict(enumerate(levels.values()))}
-        for name, levels in LEVELS.items()
-    }
-    return (
-        robx.Schema.infer(X)
-        .override(words)
-        .override(
-            history={"change": "none"},
-            job={"change": "none"},
-            employment={"change": "increase"},
-            savings={"change": "increase"},
-            property={"change": "increase"},
-        )
-    )
-
-
 def main() -> None:
     """Train, find recourse, retrain, and see what still holds."""
-    X, y = robx.datasets.load_german()
+    X, y, schema = robx.datasets.load_german()
     order = np.random.default_rng(0).permutation(len(X))
     today, later, new = order[:350], order[350:700], order[700:]
     model = train(X.iloc[today], y.iloc[today], seed=0)
-    schema = what_may_change(X.iloc[today])
     print("German Credit: a model trained on 350 people, and 300 new applicants. The schema:\n")
-    print(schema)
+    print(schema.fit(X.iloc[today]))
     print("\n(The very first call on a machine compiles for some seconds.)\n")
 
     problem = robx.Problem(model, X.iloc[today], schema)

@@ -10,7 +10,7 @@ from xgboost import XGBClassifier
 import robx
 from contracts import assert_same_answers
 
-X, Y = robx.datasets.load_german()
+X, Y, _ = robx.datasets.load_german()
 MODEL = XGBClassifier(n_estimators=30, max_depth=3, n_jobs=1).fit(X[:600], Y[:600])
 
 

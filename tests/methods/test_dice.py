@@ -20,7 +20,7 @@ dice_ml = pytest.importorskip(
     "dice_ml", reason="DiCE is installed by `make test`, without its dependencies"
 )
 
-X, Y = robx.datasets.load_german()
+X, Y, _ = robx.datasets.load_german()
 ORDER = np.random.default_rng(0).permutation(len(X))
 TRAIN, OTHERS = X.iloc[ORDER[:500]], X.iloc[ORDER[500:]]
 NAMES = list(X.columns)

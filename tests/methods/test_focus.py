@@ -289,7 +289,7 @@ def test_far_from_the_boundary_a_boosted_model_still_leads_somewhere() -> None:
 
 @pytest.fixture(scope="module")
 def german() -> tuple[Problem, Any]:
-    X, y = load_german()
+    X, y, _ = load_german()
     model = boosted(50, 4, learning_rate=0.2).fit(X, y)
     problem = Problem(model, X)
     return problem, declined(problem, X, 80)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from robx.datasets.dataset import Dataset
+from robx.datasets.gaussians import make_gaussians
 from robx.datasets.german import load_german
+from robx.datasets.heloc import load_heloc
 
-__all__ = ["load_german"]
+__all__ = ["Dataset", "load_german", "load_heloc", "make_gaussians"]

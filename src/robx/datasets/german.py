@@ -4,28 +4,50 @@ from __future__ import annotations
 
 from importlib.resources import files
 from io import StringIO
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from robx.datasets.dataset import Dataset
+from robx.errors import InvalidInput
+from robx.schema import Feature, Schema
+from robx.schema.feature import Change
+
 __all__ = ["LEVELS", "load_german"]
 
-#: Columns of the file that the paper uses, by their place in it.
-PLACES = {
-    "checking": 0,
-    "history": 2,
-    "amount": 4,
-    "savings": 5,
-    "employment": 6,
-    "debtors": 9,
-    "property": 11,
-    "housing": 14,
-    "credits": 15,
-    "job": 16,
-}
-CLASS_PLACE = 20
+#: Our names for the columns of the file, in its order.
+COLUMNS = (
+    *("checking", "duration", "history", "purpose", "amount", "savings", "employment"),
+    *("rate", "personal", "debtors", "residence", "property", "age", "plans", "housing"),
+    *("credits", "job", "dependants", "telephone", "foreign"),
+)
 
-#: For each ordinal column its levels, from the worst standing to the best, with the file's codes.
+#: Columns that the paper uses.
+PAPER = (
+    *("checking", "history", "amount", "savings", "employment"),
+    *("debtors", "property", "housing", "credits", "job"),
+)
+
+#: Columns whose levels have no order.
+CATEGORIES = ("purpose", "personal", "plans", "telephone", "foreign")
+
+#: What people cannot do about a column; all others are free.
+CHANGE: dict[str, Change] = {
+    "history": "none",
+    "purpose": "none",
+    "savings": "increase",
+    "employment": "increase",
+    "personal": "none",
+    "residence": "increase",
+    "property": "increase",
+    "age": "none",
+    "job": "none",
+    "dependants": "none",
+    "foreign": "none",
+}
+
+#: For each column of codes its levels in words; ordinal ones from the worst standing to the best.
 LEVELS: dict[str, dict[str, str]] = {
     "checking": {"A14": "no account", "A11": "under 0", "A12": "0 to 200", "A13": "200 or more"},
     "history": {
@@ -63,38 +85,93 @@ LEVELS: dict[str, dict[str, str]] = {
         "A173": "skilled",
         "A174": "management or highly qualified",
     },
+    "purpose": {
+        "A40": "new car",
+        "A41": "used car",
+        "A42": "furniture",
+        "A43": "radio or television",
+        "A44": "appliances",
+        "A45": "repairs",
+        "A46": "education",
+        "A48": "retraining",
+        "A49": "business",
+        "A410": "other",
+    },
+    "personal": {
+        "A91": "divorced or separated man",
+        "A92": "woman who is or was married",
+        "A93": "single man",
+        "A94": "married or widowed man",
+    },
+    "plans": {"A143": "none", "A141": "at a bank", "A142": "at a store"},
+    "telephone": {"A191": "none", "A192": "registered"},
+    "foreign": {"A202": "no", "A201": "yes"},
 }
 
 
-def load_german() -> tuple[pd.DataFrame, pd.Series]:
-    """Load German Credit with the paper's ten columns.
+def load_german(columns: Literal["paper", "all"] = "paper") -> Dataset:
+    """Load German Credit, with the paper's ten columns or all twenty.
 
-    Ordinal columns hold whole numbers that rise with the applicant's standing; `LEVELS` has their
-    words. The paper gives the order of ``checking`` (no account lowest) and leaves the others to
-    the reader.
+    Ordinal columns hold whole numbers that rise with the applicant's standing. The paper gives the
+    order of ``checking`` (no account lowest) and leaves the others to the reader. Of the further
+    ten, ``purpose``, ``personal`` (status and sex), ``plans`` (instalment plans elsewhere),
+    ``telephone`` and ``foreign`` (worker) are categories, in words; ``duration`` is in months and
+    ``age`` in years; ``rate`` (of the instalments to income) and ``residence`` (for how long) are
+    classes from 1 to 4, as the file has them.
+
+    Parameters
+    ----------
+    columns : {"paper", "all"}
 
     Returns
     -------
-    X : DataFrame of shape (1000, 10)
-        Integers in their own units, not scaled.
-    y : Series of shape (1000,)
-        1 for a good credit, 0 for a bad one.
+    Dataset
+        `X` of shape (1000, 10) or (1000, 20), in its own units. `y` is 1 for a good credit. The
+        `schema` has the levels in words, and what people can do about each column: savings,
+        property, time in a job and at an address may only rise; credit history, job, age and
+        what else they have no hand in are fixed.
 
     Examples
     --------
-    >>> X, y = load_german()
+    >>> X, y, schema = load_german()
     >>> X.shape, int(y.sum())
     ((1000, 10), 700)
     >>> X.loc[0, ["checking", "amount", "savings"]].tolist()
     [1, 1169, 0]
+    >>> schema["checking"].say(1)
+    'under 0'
+    >>> load_german("all").X["purpose"][:3].tolist()
+    ['radio or television', 'radio or television', 'education']
     """
+    if not isinstance(columns, str) or columns not in {"paper", "all"}:
+        raise InvalidInput(
+            "The 'columns' parameter of load_german must be 'paper' or 'all'. Got "
+            f"{columns!r} instead."
+        )
+    names = PAPER if columns == "paper" else COLUMNS
     text = files("robx.datasets").joinpath("german.data").read_text(encoding="ascii")
-    raw = pd.read_csv(StringIO(text), sep=" ", header=None)
-    columns = {}
-    for name, place in PLACES.items():
-        column = raw[place]
-        if name in LEVELS:
-            column = column.map({code: rank for rank, code in enumerate(LEVELS[name])})
-        columns[name] = column.astype(np.int64)
-    y = (raw[CLASS_PLACE] == 1).astype(np.int64).rename("good")
-    return pd.DataFrame(columns), y
+    raw = pd.read_csv(StringIO(text), sep=" ", header=None, names=[*COLUMNS, "class"])
+    X = pd.DataFrame({name: _column(raw[name]) for name in names})
+    y = (raw["class"] == 1).astype(np.int64).rename("good")
+    return Dataset(X, y, Schema(_feature(name) for name in names))
+
+
+def _column(codes: pd.Series) -> pd.Series:
+    """Turn codes into words or ranks; numbers stay."""
+    name = str(codes.name)
+    levels = LEVELS.get(name)
+    if levels is None:
+        return codes.astype(np.int64)
+    if name in CATEGORIES:
+        return codes.map(levels).astype(pd.CategoricalDtype(list(levels.values())))
+    return codes.map({code: rank for rank, code in enumerate(levels)}).astype(np.int64)
+
+
+def _feature(name: str) -> Feature:
+    change = CHANGE.get(name, "any")
+    if name not in LEVELS:
+        return Feature(name, "integer", change)
+    words = tuple(LEVELS[name].values())
+    if name in CATEGORIES:
+        return Feature(name, "categorical", change, levels=words)
+    return Feature(name, "ordinal", change, levels=tuple(range(len(words))), labels=words)

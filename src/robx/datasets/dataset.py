@@ -1,0 +1,30 @@
+"""`Dataset`: what every loader returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from robx.schema import Schema
+
+__all__ = ["Dataset"]
+
+
+class Dataset(NamedTuple):
+    """A table, its labels, and what its columns mean: ``X, y, schema = load_german()``.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n, d)
+        In its own units, not scaled.
+    y : Series of shape (n,)
+        1 is the good outcome, 0 the bad one.
+    schema : Schema
+        What the columns are and what may change. Without scales: a `robx.Problem` takes them from
+        its training table, and ``schema.fit(X)`` from any other.
+    """
+
+    X: pd.DataFrame
+    y: pd.Series
+    schema: Schema

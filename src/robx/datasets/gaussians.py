@@ -1,0 +1,81 @@
+"""Two Gaussians: the paper's picture of why a counterfactual fails, in any size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from robx.datasets.dataset import Dataset
+from robx.errors import InvalidInput
+from robx.schema import Feature, Schema
+
+__all__ = ["make_gaussians"]
+
+
+def make_gaussians(n: int = 1000, d: int = 2, *, separation: float = 2.0, seed: int = 0) -> Dataset:
+    """Draw from two Gaussians, one for each class, half of the rows from each.
+
+    The paper draws from N(mu, Sigma) where y is 1 and from N(-mu, Sigma) where it is 0. Here Sigma
+    is the identity, and mu points the same way along every column, so that all tell equally much.
+    No model is right more often than the normal distribution function of ``separation / 2`` says:
+    84 % of the time for 2.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, from 2. Of an odd number one more is of class 1.
+    d : int
+        Number of columns.
+    separation : float
+        Distance between the two centres, in standard deviations.
+    seed : int
+        The same seed gives the same rows.
+
+    Returns
+    -------
+    Dataset
+        Columns ``x0``, ``x1``, ..., all continuous and free to change; rows in random order.
+
+    Examples
+    --------
+    >>> X, y, schema = make_gaussians(500, 3)
+    >>> X.shape, int(y.sum()), schema.names
+    ((500, 3), 250, ('x0', 'x1', 'x2'))
+    >>> bool(X[y == 1].mean().mean() > 0 > X[y == 0].mean().mean())
+    True
+    """
+    _check_integer("n", n, 2)
+    _check_integer("d", d, 1)
+    _check_integer("seed", seed, 0)
+    if not _is_number(separation) or not 0 <= separation < math.inf:
+        raise InvalidInput(
+            "The 'separation' parameter of make_gaussians must be a finite number from 0. Got "
+            f"{separation!r} instead."
+        )
+    n, d, separation = int(n), int(d), float(separation)
+    rng = np.random.default_rng(int(seed))
+    y = rng.permutation(np.arange(1, n + 1) % 2)
+    X = rng.standard_normal((n, d))
+    X += np.where(y == 1, 0.5, -0.5)[:, None] * (separation / math.sqrt(d))
+    names = [f"x{j}" for j in range(d)]
+    return Dataset(
+        pd.DataFrame(X, columns=names),
+        pd.Series(y, name="good"),
+        Schema(Feature(name) for name in names),
+    )
+
+
+def _is_number(value: Any) -> bool:
+    numbers = int | float | np.integer | np.floating
+    return isinstance(value, numbers) and not isinstance(value, bool)
+
+
+def _check_integer(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InvalidInput(
+            f"The '{name}' parameter of make_gaussians must be an integer from {least}. Got "
+            f"{value!r} instead."
+        )

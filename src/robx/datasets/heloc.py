@@ -1,0 +1,292 @@
+"""HELOC: 10459 applicants for a credit line on their home, from FICO's explainability challenge.
+
+Its terms are unclear, so it is not shipped: it comes from a file, or from OpenML.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPException
+from pathlib import Path
+from urllib.request import urlopen
+
+import numpy as np
+import pandas as pd
+
+from robx.datasets.dataset import Dataset
+from robx.errors import InvalidInput
+from robx.schema import Feature, Schema
+from robx.schema.feature import Change
+
+__all__ = ["cached_file", "load_heloc"]
+
+FILE = "heloc_dataset_v1.csv"
+N_ROWS = 10459
+SHA256 = "e5a914f742ad7f8472c5417902ec06b321ebc5de1d68ec13f136d62c87a7fbf3"
+OPENML_ID = 46932
+SHUFFLE_SEED = 42  # of OpenML's copy
+TIMEOUT = 20.0  # seconds without a byte
+
+LABEL = "RiskPerformance"
+LABELS = {"Good": "Good", "Bad": "Bad", "1": "Good", "0": "Bad", "1.0": "Good", "0.0": "Bad"}
+
+#: Columns of the file, in its order.
+COLUMNS = (
+    *("ExternalRiskEstimate", "MSinceOldestTradeOpen", "MSinceMostRecentTradeOpen"),
+    *("AverageMInFile", "NumSatisfactoryTrades", "NumTrades60Ever2DerogPubRec"),
+    *("NumTrades90Ever2DerogPubRec", "PercentTradesNeverDelq", "MSinceMostRecentDelq"),
+    *("MaxDelq2PublicRecLast12M", "MaxDelqEver", "NumTotalTrades", "NumTradesOpeninLast12M"),
+    *("PercentInstallTrades", "MSinceMostRecentInqexcl7days", "NumInqLast6M"),
+    *("NumInqLast6Mexcl7days", "NetFractionRevolvingBurden", "NetFractionInstallBurden"),
+    *("NumRevolvingTradesWBalance", "NumInstallTradesWBalance"),
+    *("NumBank2NatlTradesWHighUtilization", "PercentTradesWBalance"),
+)
+
+#: Columns that the paper leaves out, before it leaves out rows.
+DROPPED = ("MSinceMostRecentDelq", "MSinceMostRecentInqexcl7days", "NetFractionInstallBurden")
+
+#: Numbers that stand for a missing value: condition not met, nothing usable, no record.
+CODES = (-7, -8, -9)
+
+#: What people cannot do about a column; all others are free.
+CHANGE: dict[str, Change] = {
+    "MSinceOldestTradeOpen": "increase",
+    "NumSatisfactoryTrades": "increase",
+    "NumTrades60Ever2DerogPubRec": "none",
+    "NumTrades90Ever2DerogPubRec": "none",
+    "PercentTradesNeverDelq": "increase",
+    "MaxDelq2PublicRecLast12M": "increase",
+    "MaxDelqEver": "none",
+    "NumTotalTrades": "increase",
+}
+
+#: Codes for the worst delay, from worst to best. Not listed, so never advised: 5 (as 6), 8 and 9
+#: (other) of the last 12 months; 1 and 9 of ever.
+DELAYS: dict[str, dict[int, str]] = {
+    "MaxDelq2PublicRecLast12M": {
+        0: "derogatory comment",
+        1: "120 days late or more",
+        2: "90 days late",
+        3: "60 days late",
+        4: "30 days late",
+        6: "late for an unknown time",
+        7: "never late",
+    },
+    "MaxDelqEver": {
+        2: "derogatory comment",
+        3: "120 days late or more",
+        4: "90 days late",
+        5: "60 days late",
+        6: "30 days late",
+        7: "late for an unknown time",
+        8: "never late",
+    },
+}
+
+
+def load_heloc(path: str | os.PathLike[str] | None = None, *, check: bool = True) -> Dataset:
+    """Load HELOC as the paper uses it: 8291 people, 20 columns.
+
+    Three columns are left out, then all rows in which a -7, -8 or -9 (no value) is left.
+
+    Parameters
+    ----------
+    path : path, optional
+        The raw file, ``heloc_dataset_v1.csv``. Without it, the file of that name in the directory
+        that the environment variable ``ROBX_DATA`` names, else in ``~/.cache/robx``; and if there
+        is none, OpenML's copy (data set 46932), which is put there for the next time.
+    check : bool
+        Whether the contents must be those of the known raw file (sha256 e5a914f7...), row by row,
+        which gives the paper's counts. Line ends, the order of columns, further columns, and 1 and
+        0 for Good and Bad make no difference. Without it any table with these columns is taken.
+
+    Returns
+    -------
+    Dataset
+        `X` of whole numbers in their own units. `y` is 1 for Good: paid as agreed for two years.
+        The `schema` keeps past delays as they are, lets recent ones be forgotten but not come
+        about, and lets accounts grow older and more in number but not the reverse.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no file and no network, or the contents are not as expected.
+
+    Examples
+    --------
+    ``X, y, schema = load_heloc("heloc_dataset_v1.csv")`` gives 8291 rows, of which 4040 are Good.
+    A made-up table of the same form, for tests:
+
+    >>> import tempfile
+    >>> people = pd.DataFrame({LABEL: ["Good", "Bad", "Bad"], **dict.fromkeys(COLUMNS, [5, 6, -9])})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     people.to_csv(f"{folder}/made_up.csv", index=False)
+    ...     X, y, schema = load_heloc(f"{folder}/made_up.csv", check=False)
+    >>> X.shape, y.tolist()
+    ((2, 20), [1, 0])
+    """
+    if not isinstance(path, str | os.PathLike | None):
+        raise InvalidInput(
+            f"The 'path' parameter of load_heloc must be the path of a file. Got {path!r} instead."
+        )
+    file = cached_file() if path is None else Path(path)
+    if path is None and not file.is_file():
+        table = _fetched(file)
+        if check:
+            _check(table, f"OpenML's data set {OPENML_ID}")
+        _keep(table, file)
+    else:
+        table = _read(file)
+        if check:
+            _check(table, f"'{file}'")
+    return _as_in_the_paper(table)
+
+
+def cached_file() -> Path:
+    """Where the raw file is looked for, and put once it has been fetched."""
+    given = os.environ.get("ROBX_DATA")
+    return (Path(given) if given else Path.home() / ".cache" / "robx") / FILE
+
+
+# --- the raw table --------------------------------------------------------------------------------
+
+
+def _read(file: Path) -> pd.DataFrame:
+    if not file.is_file():
+        raise InvalidInput(f"There is no file at '{file}'. load_heloc takes the raw {FILE}.")
+    try:
+        raw = pd.read_csv(file)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"'{file}' cannot be read as csv: {error}.") from error
+    return _in_form(raw, f"'{file}'")
+
+
+def _in_form(raw: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Bring a table into the form of the file: its columns in order, its labels, whole numbers."""
+    missing = [name for name in (LABEL, *COLUMNS) if name not in raw.columns]
+    if missing:
+        raise InvalidInput(
+            f"{source} must have the columns of {FILE}. Missing: {', '.join(missing[:8])}."
+        )
+    labels = raw[LABEL].astype(str).map(LABELS)
+    if labels.isna().any():
+        strange = raw[LABEL][labels.isna()].iloc[0]
+        raise InvalidInput(f"{LABEL} of {source} must be Good or Bad, or 1 or 0. Got {strange!r}.")
+    table: dict[str, pd.Series] = {LABEL: labels}
+    for name in COLUMNS:
+        # An empty cell is no record, which has a code.
+        numbers = pd.to_numeric(raw[name], errors="coerce").where(raw[name].notna(), CODES[-1])
+        whole = (numbers % 1 == 0) & (numbers.abs() < 2**53)
+        if not whole.all():
+            strange = raw[name][~whole].iloc[0]
+            raise InvalidInput(f"{name} of {source} must hold whole numbers. Got {strange!r}.")
+        table[name] = numbers.astype(np.int64)
+    return pd.DataFrame(table).reset_index(drop=True)
+
+
+def _text(table: pd.DataFrame) -> bytes:
+    """Write a table byte for byte as the original file is."""
+    text: str = table.to_csv(index=False, lineterminator="\r\n")
+    return text.removesuffix("\r\n").encode()
+
+
+def _sha256(table: pd.DataFrame) -> str:
+    return hashlib.sha256(_text(table)).hexdigest()
+
+
+def _check(table: pd.DataFrame, source: str) -> None:
+    found = _sha256(table)
+    if found != SHA256:
+        raise InvalidInput(
+            f"{source} must hold the {N_ROWS} rows of {FILE}, in their order (sha256 {SHA256}). "
+            f"Got {len(table)} rows (sha256 of the contents {found}): some are missing, changed or "
+            "in another order. Get the raw file, or take these as they are with check=False."
+        )
+
+
+def _as_in_the_paper(table: pd.DataFrame) -> Dataset:
+    X = table.drop(columns=[LABEL, *DROPPED])
+    complete = ~X.isin(CODES).any(axis=1)
+    y = (table[LABEL] == "Good").astype(np.int64).rename("good")
+    schema = Schema(
+        [_feature(str(name)) for name in X.columns],
+        relations=["NumInqLast6Mexcl7days <= NumInqLast6M"],
+    )
+    return Dataset(X[complete].reset_index(drop=True), y[complete].reset_index(drop=True), schema)
+
+
+def _feature(name: str) -> Feature:
+    change = CHANGE.get(name, "any")
+    if name in DELAYS:
+        codes, words = tuple(DELAYS[name]), tuple(DELAYS[name].values())
+        return Feature(name, "ordinal", change, levels=codes, labels=words)
+    if name.startswith("Percent"):
+        return Feature(name, "integer", change, low=0, high=100)
+    return Feature(name, "integer", change)
+
+
+# --- from OpenML, and kept ------------------------------------------------------------------------
+
+
+def _fetched(file: Path) -> pd.DataFrame:
+    """Fetch OpenML's copy, with its rows in the order of the file where that can be found again."""
+    try:
+        raw = _fetch_openml()
+    except (OSError, ValueError, HTTPException) as error:
+        raise InvalidInput(
+            f"load_heloc found no '{file}', and could not get it from OpenML ({error}). Get {FILE} "
+            "from FICO (community.fico.com/s/explainable-machine-learning-challenge) and put it "
+            "there, or give its path."
+        ) from error
+    table = _in_form(raw, f"OpenML's data set {OPENML_ID}")
+    # Those who put it there shuffled the rows once or twice; the checksum says when they are back.
+    once = _unshuffled(table)
+    orders = (table, once, _unshuffled(once))
+    return next((order for order in orders if _sha256(order) == SHA256), table)
+
+
+def _unshuffled(table: pd.DataFrame) -> pd.DataFrame:
+    """Undo ``table.sample(frac=1, random_state=SHUFFLE_SEED)``."""
+    places = pd.Series(range(len(table))).sample(frac=1, random_state=SHUFFLE_SEED)
+    return table.set_index(places.to_numpy()).sort_index()
+
+
+def _fetch_openml() -> pd.DataFrame:
+    from sklearn.datasets import fetch_openml  # noqa: PLC0415 - slow to load, seldom needed
+
+    with _impatient(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one for each retry
+        # fetch_openml tries four times, and waits in between: once tells whether it can be reached.
+        urlopen(f"https://api.openml.org/api/v1/json/data/{OPENML_ID}").close()
+        raw: pd.DataFrame = fetch_openml(data_id=OPENML_ID, as_frame=True, cache=False).frame
+    return raw
+
+
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """Let no connection that is opened here wait forever: fetch_openml cannot be told to."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _keep(table: pd.DataFrame, file: Path) -> None:
+    """Write the file whole or not at all; where that is not allowed, it is fetched again."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=file.parent)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(_text(table))
+            Path(name).replace(file)
+        finally:
+            Path(name).unlink(missing_ok=True)
