@@ -1,0 +1,35 @@
+"""What an evaluation counts: plain functions on arrays.
+
+`shares` counts who is answered and whose answer is honoured, `changes` what an answer asks for,
+`outliers` says whether it lies among the data, `intervals` how far to trust a mean over base
+models. Nothing here knows of models, problems or tables.
+"""
+
+from __future__ import annotations
+
+from robx.metrics.changes import cost, n_changes
+from robx.metrics.intervals import Interval, Resamples
+from robx.metrics.outliers import FittedOutliers, Outliers
+from robx.metrics.shares import (
+    all_models_validity,
+    base_validity,
+    coverage,
+    end_to_end,
+    validity,
+    worst_model_validity,
+)
+
+__all__ = [
+    "FittedOutliers",
+    "Interval",
+    "Outliers",
+    "Resamples",
+    "all_models_validity",
+    "base_validity",
+    "cost",
+    "coverage",
+    "end_to_end",
+    "n_changes",
+    "validity",
+    "worst_model_validity",
+]

@@ -1,0 +1,261 @@
+"""Intervals for means over base models, by a bootstrap that is clustered by base model.
+
+Every figure of an evaluation is made of ratios of sums over applicants, so that a resample of
+applicants is a row of counts, and many resamples are one product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, stdtrit
+
+from robx.errors import InvalidInput
+
+__all__ = ["Interval", "Resamples"]
+
+Floats = NDArray[np.float64]
+
+#: Resamples of the applicants of each base model; resamples of base models choose among them.
+WITHIN = 1000
+
+
+class Interval(NamedTuple):
+    """A value, and the ends of an interval around it."""
+
+    value: float
+    low: float
+    high: float
+
+
+def mean_of_ratios(ratios: Floats) -> Floats:
+    """Mean over the first axis."""
+    return np.asarray(ratios.mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """Resamples of base models and of their applicants, drawn once for many figures.
+
+    A resample draws base models with replacement, and for each of them its applicants with
+    replacement. All figures meet the same resamples.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of applicants of each base model.
+    n_resamples : int
+    seed : int
+
+    Examples
+    --------
+    Two base models with four and three applicants; two new models each. Not everyone is answered.
+
+    >>> import numpy as np
+    >>> answered = [np.array([1, 1, 1, 0]), np.array([1, 1, 1])]
+    >>> accepted = [np.array([[1, 1, 0, 0], [1, 0, 0, 0]]), np.array([[1, 1, 1], [1, 1, 0]])]
+    >>> resamples = Resamples([4, 3])
+
+    Coverage, validity, and validity by the strictest model:
+
+    >>> resamples.interval(answered).value
+    0.875
+    >>> round(resamples.interval(accepted, answered).value, 3)
+    0.667
+    >>> strictest = lambda ratios: ratios.min(axis=0)
+    >>> resamples.interval(accepted, answered, combine=strictest).value
+    0.5
+    """
+
+    sizes: Sequence[int]
+    n_resamples: int = 10_000
+    seed: int = 0
+    #: How often each applicant is drawn, for each base model: (WITHIN, size).
+    _counts: list[NDArray[np.uint8]] = field(init=False, repr=False)
+    #: Which base models are drawn, from 0 to 1, and with which of their resamples.
+    _models: Floats = field(init=False, repr=False)
+    _within: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) == 0:
+            raise InvalidInput("Resamples needs at least one base model. Got no sizes.")
+        for size in self.sizes:
+            _check_whole(size, "sizes", 0)
+        _check_whole(self.n_resamples, "n_resamples", 1)
+        _check_whole(self.seed, "seed", 0)
+        rng = np.random.default_rng(self.seed)
+        shape = (self.n_resamples, len(self.sizes))
+        object.__setattr__(self, "_models", rng.random(shape))
+        object.__setattr__(self, "_within", rng.integers(WITHIN, size=shape))
+        object.__setattr__(self, "_counts", [_counts(size, rng) for size in self.sizes])
+
+    def interval(
+        self,
+        parts: Sequence[ArrayLike],
+        weights: Sequence[ArrayLike] | None = None,
+        *,
+        combine: Callable[[Floats], Floats] = mean_of_ratios,
+        level: float = 0.95,
+    ) -> Interval:
+        """Pool a figure over base models, with an interval.
+
+        A base model's figure is made of the ratios ``sum(weights * parts) / sum(weights)`` over its
+        applicants; the pooled value is the mean over base models. Those without a figure, because
+        all their weights are 0, are left out.
+
+        Parameters
+        ----------
+        parts : sequence of (n,) or (r, n) arrays
+            One array for each base model. What stands where the weight is 0 does not matter.
+        weights : sequence of (n,) or (r, n) arrays, optional
+            Not negative; 1 unless given.
+        combine : function from (r, k) to (k,)
+            Makes one figure of r ratios, for each of k resamples. Their mean unless given.
+        level : float
+
+        Returns
+        -------
+        Interval
+            ``value``, ``low``, ``high``; nan if no base model has a figure.
+
+        Notes
+        -----
+        A percentile interval from few base models is too narrow. So it is taken further out, at
+        the quantiles that would make it a t interval if all were normal: Hesterberg's expanded
+        percentile interval. In simulations of validity, with 300 applicants for each base model,
+        the interval of 95 % holds the mean over all base models that might have been in
+
+        ====================================  ========  ========  =========
+        validity, spread between base models  3 models  5 models  10 models
+        ====================================  ========  ========  =========
+        .90, .00                               100.0 %   100.0 %     99.8 %
+        .90, .02                                99.7 %    99.5 %     98.7 %
+        .90, .05                                95.5 %    95.9 %     96.3 %
+        .75, .10                                91.6 %    95.0 %     95.8 %
+        .97, .03                                91.3 %    93.7 %     93.1 %
+        ====================================  ========  ========  =========
+
+        of 2000 runs, where plain percentiles from 5 models would do so in 85 to 99 %. It is wide
+        where base models hardly differ, because then both stages count the same chance. With two
+        base models it holds the mean in 84 to 100 %: take more.
+
+        With one base model only its applicants are drawn, plain percentiles are taken, and the
+        interval speaks of that base model alone. Where every answer of every base model is
+        honoured, so it is in all resamples, and the interval has no width: that is no certainty.
+
+        References
+        ----------
+        Hesterberg: What Teachers Should Know About the Bootstrap, The American Statistician 69,
+        2015.
+        """
+        is_number = isinstance(level, float | np.floating)
+        if not is_number or not 0 < level < 1:
+            raise InvalidInput(
+                "The 'level' parameter of Resamples.interval must be a number between 0 and 1. Got "
+                f"{level!r} instead."
+            )
+        figures, resampled = self._figures(parts, weights, combine)
+        has_figure = ~np.isnan(figures)
+        n = int(has_figure.sum())
+        if n == 0:
+            return Interval(np.nan, np.nan, np.nan)
+        models = (self._models[:, :n] * n).astype(np.intp)
+        drawn = resampled[has_figure][models, self._within[:, :n]]  # (n_resamples, n)
+        known = ~np.isnan(drawn)
+        some = known.any(axis=1)
+        means = np.where(known, drawn, 0.0).sum(axis=1)[some] / known.sum(axis=1)[some]
+        tail = _tail(level, n)
+        low, high = np.quantile(means, [tail, 1 - tail]) if len(means) else (np.nan, np.nan)
+        return Interval(float(figures[has_figure].mean()), float(low), float(high))
+
+    def _figures(
+        self,
+        parts: Sequence[ArrayLike],
+        weights: Sequence[ArrayLike] | None,
+        combine: Callable[[Floats], Floats],
+    ) -> tuple[Floats, Floats]:
+        """Give the figure of each base model, and those of its resamples: (c,) and (c, WITHIN)."""
+        given = [1.0] * len(self.sizes) if weights is None else weights
+        if not len(parts) == len(given) == len(self.sizes):
+            raise InvalidInput(
+                f"Resamples.interval takes parts and weights for each of the {len(self.sizes)} "
+                f"base models. Got {len(parts)} and {len(given)}."
+            )
+        figures, resampled = [], []
+        for part, weight, counts in zip(parts, given, self._counts, strict=True):
+            tops, bottoms = _sums(part, weight, counts.shape[1])
+            figures.append(_combined(tops, bottoms, np.ones((1, counts.shape[1])), combine)[0])
+            resampled.append(_combined(tops, bottoms, counts.astype(np.float64), combine))
+        return np.array(figures), np.array(resampled)
+
+
+def _counts(size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """How often each of `size` applicants is in each resample: (WITHIN, size)."""
+    if size == 0:
+        return np.zeros((WITHIN, 0), dtype=np.uint8)
+    drawn = rng.integers(size, size=(WITHIN, size)) + size * np.arange(WITHIN)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=WITHIN * size)
+    return counts.reshape(WITHIN, size).astype(np.uint8)
+
+
+def _sums(part: ArrayLike, weight: ArrayLike, size: int) -> tuple[Floats, Floats]:
+    """What is summed over applicants, above and below the line: (r, n), and (1, n) or (r, n)."""
+    above, below = np.asarray(part, dtype=np.float64), np.asarray(weight, dtype=np.float64)
+    rows = above.shape[:-1]
+    if above.ndim not in (1, 2) or above.shape[-1] != size or 0 in rows:
+        raise InvalidInput(
+            f"A part must be (n,) or (r, n) for a base model of n = {size} applicants. Got shape "
+            f"{above.shape}."
+        )
+    if below.shape not in ((), (size,), above.shape):
+        raise InvalidInput(
+            f"A weight must be ({size},) or have the shape of its part, {above.shape}. Got shape "
+            f"{below.shape}."
+        )
+    if not (np.isfinite(below) & (below >= 0)).all():
+        raise InvalidInput("Weights must be finite and not below 0. Got others.")
+    below = np.atleast_2d(np.broadcast_to(below, below.shape or (size,)))
+    with np.errstate(invalid="ignore"):
+        above = np.where(below == 0, 0.0, np.atleast_2d(above) * below)
+    if not np.isfinite(above).all():
+        raise InvalidInput("Parts must be finite wherever their weight is above 0. Got others.")
+    return above, below
+
+
+def _combined(
+    tops: Floats, bottoms: Floats, counts: Floats, combine: Callable[[Floats], Floats]
+) -> Floats:
+    """Figure of each resample: (k,)."""
+    # Unlike a product of matrices, einsum adds in the same order for any number of threads.
+    above = np.einsum("rn,kn->rk", tops, counts)
+    below = np.broadcast_to(np.einsum("rn,kn->rk", bottoms, counts), above.shape)
+    ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    figure = np.asarray(combine(ratios), dtype=np.float64)
+    if figure.shape != above.shape[1:]:
+        raise InvalidInput(
+            "The 'combine' parameter of Resamples.interval must make (k,) figures of (r, k) "
+            f"ratios. Got shape {figure.shape} of {above.shape}."
+        )
+    return figure
+
+
+def _tail(level: float, n_models: int) -> float:
+    """Share of the resamples to leave below the interval, and above it."""
+    tail = (1 - level) / 2
+    if n_models == 1:
+        return tail
+    t = stdtrit(n_models - 1, 1 - tail)
+    return float(ndtr(-np.sqrt(n_models / (n_models - 1)) * t))
+
+
+def _check_whole(value: Any, name: str, least: int) -> None:
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < least:
+        raise InvalidInput(
+            f"The '{name}' parameter of Resamples must be an integer from {least}. Got {value!r} "
+            "instead."
+        )

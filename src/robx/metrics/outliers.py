@@ -1,0 +1,297 @@
+"""The local outlier factor, where no point is its own neighbour.
+
+scikit-learn's ``LocalOutlierFactor(novelty=True)`` takes new points to be none of the rows it was
+fitted on. A counterfactual often is one of them; it then finds itself at distance 0 and looks like
+an inlier. Here such a point is compared with all *other* rows, as if the factor were fitted without
+it, from neighbour lists that are one longer than needed: whatever row is left out, each list still
+holds enough.
+
+With distances that tie it is open which rows are the nearest, and scikit-learn leaves it to its
+search. Here the rows are put in order of their coordinates first, and the earlier one is nearer. So
+the factor does not depend on the order of the rows, to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robx.errors import InvalidInput
+
+__all__ = ["FittedOutliers", "Outliers"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Rows = Literal["support", "accepted"]
+
+#: Keeps the density of rows with many copies finite; scikit-learn's number.
+TINY = 1e-10
+#: scikit-learn's bound for contamination="auto".
+AUTO_OFFSET = -1.5
+#: Squares of larger numbers are none.
+HUGE = 1e150
+#: Most numbers in an array that is made on the way.
+CELLS = 2**19
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """How the local outlier factor is taken: `fit` it on rows, then ask for points.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Of fewer rows than that, all others are neighbours.
+    contamination : float or "auto"
+        The share of the fitted rows that are to be outliers, above 0 and at most 0.5; "auto" calls
+        every factor above 1.5 an outlier.
+    fitted_on : {"support", "accepted"}
+        For whoever calls `fit`: whether to give it all rows, or those that the model accepts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(500, 2))
+    >>> fitted = Outliers(n_neighbors=10).fit(rows)
+    >>> fitted.factor([[0.0, 0.0], [5.0, 5.0]]).round(1).tolist()
+    [1.0, 6.7]
+    >>> fitted.label([[0.0, 0.0], [5.0, 5.0]]).tolist()
+    [1, -1]
+    """
+
+    n_neighbors: int = 20
+    contamination: float | Literal["auto"] = "auto"
+    fitted_on: Rows = "support"
+
+    def __post_init__(self) -> None:
+        n, share = self.n_neighbors, self.contamination
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+            raise InvalidInput(
+                f"The 'n_neighbors' parameter of Outliers must be an integer from 1. Got {n!r} "
+                "instead."
+            )
+        is_number = isinstance(share, float | int | np.floating) and not isinstance(share, bool)
+        if share != "auto" and not (is_number and 0 < share <= 0.5):
+            raise InvalidInput(
+                "The 'contamination' parameter of Outliers must be a number above 0 and at most "
+                f"0.5, or 'auto'. Got {share!r} instead."
+            )
+        if self.fitted_on not in get_args(Rows):
+            raise InvalidInput(
+                "The 'fitted_on' parameter of Outliers must be 'support' or 'accepted'. Got "
+                f"{self.fitted_on!r} instead."
+            )
+
+    def fit(self, rows: ArrayLike) -> FittedOutliers:
+        """Learn where rows are dense.
+
+        Parameters
+        ----------
+        rows : (n, d)
+            At least three, in coordinates where plain distances mean something.
+
+        Returns
+        -------
+        FittedOutliers
+        """
+        places = np.asarray(rows, dtype=np.float64)
+        if places.ndim != 2 or len(places) < 3 or places.shape[1] == 0:
+            raise InvalidInput(
+                "Outliers.fit takes at least 3 rows of at least one column. Got rows of shape "
+                f"{places.shape}."
+            )
+        if not (np.abs(places) < HUGE).all():
+            raise InvalidInput(
+                "Outliers.fit takes finite numbers below 1e150 in size. Fill in what is missing "
+                "and scale the columns first."
+            )
+        return FittedOutliers(_Crowd(places), self)
+
+
+class FittedOutliers:
+    """The local outlier factor, fitted on rows; made by `Outliers.fit`.
+
+    Attributes
+    ----------
+    offset : float
+        Points with ``-factor < offset`` are outliers.
+
+    Examples
+    --------
+    A row far from the others is no company for itself:
+
+    >>> fitted = Outliers(n_neighbors=2).fit([[0.0], [1.0], [2.0], [3.0], [9.0]])
+    >>> fitted.factor([[9.0], [1.5]]).round(2).tolist()
+    [4.33, 0.67]
+    """
+
+    def __init__(self, crowd: _Crowd, settings: Outliers) -> None:
+        n = int(crowd.copies.sum())
+        wanted = int(settings.n_neighbors)
+        self._crowd = crowd
+        self._all_k = min(wanted, n - 1)
+        self._other_k = k = min(wanted, n - 2)  # with one row left out
+        everyone = np.arange(len(crowd.rows))
+        self._ids, self._distances = crowd.nearest(crowd.rows, k + 1, everyone)
+        #: Row w has row u among its nearest: sorted keys of all such pairs.
+        self._pairs = np.unique(everyone[:, None] * len(crowd.rows) + self._ids[:, :k])
+
+        near, far = self._ids[:, : self._all_k], self._distances[:, : self._all_k]
+        self._reach = far[:, -1]
+        self._density = _density(np.maximum(far, self._reach[near]))
+        factors = (self._density[near] / self._density[:, None]).mean(axis=1)
+        self.offset = AUTO_OFFSET
+        if settings.contamination != "auto":
+            of_each = np.repeat(-factors, crowd.copies)
+            self.offset = float(np.percentile(of_each, 100.0 * settings.contamination))
+
+    def factor(self, points: ArrayLike) -> Floats:
+        """Local outlier factor of points: about 1 among the rows, larger for outliers.
+
+        A point that equals a fitted row in every coordinate is compared with the other rows only,
+        as if the factor were fitted without that row; of several equal rows, one is left out.
+        Other points get what scikit-learn gives them, but for ties of distances.
+
+        Parameters
+        ----------
+        points : (n, d)
+
+        Returns
+        -------
+        (n,) float64
+            nan where a point has a value that is not a finite number.
+        """
+        places = np.asarray(points, dtype=np.float64)
+        if places.ndim != 2 or places.shape[1] != self._crowd.rows.shape[1]:
+            raise InvalidInput(
+                f"FittedOutliers takes points of shape (n, {self._crowd.rows.shape[1]}), with the "
+                f"columns of the rows that it was fitted on. Got shape {places.shape}."
+            )
+        factors = np.full(len(places), np.nan)
+        own = self._crowd.find(places)
+        new = np.flatnonzero((own < 0) & (np.abs(places) < HUGE).all(axis=1))
+        factors[new] = self._of_new(places[new])
+        old, which = np.unique(own[own >= 0], return_inverse=True)
+        size = max(1, CELLS // self._other_k**2)
+        parts = [self._of_row(old[i : i + size]) for i in range(0, len(old), size)]
+        factors[own >= 0] = np.concatenate([np.empty(0), *parts])[which]
+        return factors
+
+    def label(self, points: ArrayLike) -> NDArray[np.int8]:
+        """Tell inliers from outliers.
+
+        Parameters
+        ----------
+        points : (n, d)
+
+        Returns
+        -------
+        (n,) int8
+            +1 for inliers, -1 for outliers, 0 where there is no factor.
+        """
+        return self.label_of(self.factor(points))
+
+    def label_of(self, factors: Floats) -> NDArray[np.int8]:
+        """Tell inliers from outliers by factors that are known already: +1, -1, or 0 for nan."""
+        labels = np.where(-factors - self.offset < 0, -1, 1)
+        return np.where(np.isnan(factors), 0, labels).astype(np.int8)
+
+    def _of_new(self, points: Floats) -> Floats:
+        """Compare points that are no fitted rows with all rows."""
+        near, far = self._crowd.nearest(points, self._all_k)
+        density = _density(np.maximum(far, self._reach[near]))
+        return np.asarray((self._density[near] / density[:, None]).mean(axis=1))
+
+    def _of_row(self, own: Ints) -> Floats:
+        """Compare fitted rows with the others: every list as it is without one copy of `own`."""
+        k = self._other_k
+        near, far = self._ids[own, :k], self._distances[own, :k]  # (n, k)
+        lists = self._ids[near]  # (n, k, k + 1), one too many: drop `own`, or else the last
+        is_own = lists == own[:, None, None]
+        dropped = np.where(is_own.any(axis=-1), is_own.argmax(axis=-1), k)
+        kept = np.arange(k) + (np.arange(k) >= dropped[..., None])
+        second = np.take_along_axis(lists, kept, axis=-1)
+        second_far = np.take_along_axis(self._distances[near], kept, axis=-1)
+        has_own = self._is_near(second, own[:, None, None])
+        second_reach = np.where(has_own, self._distances[second, k], self._distances[second, k - 1])
+        densities = _density(np.maximum(second_far, second_reach))
+        density = _density(np.maximum(far, second_far[..., -1]))
+        return np.asarray((densities / density[:, None]).mean(axis=1))
+
+    def _is_near(self, rows: Ints, other: Ints) -> NDArray[np.bool_]:
+        """Whether each row has the other among its nearest."""
+        keys = rows * len(self._crowd.rows) + other
+        found = np.searchsorted(self._pairs, keys)
+        return np.asarray(self._pairs[np.minimum(found, len(self._pairs) - 1)] == keys)
+
+
+class _Crowd:
+    """Distinct rows in order of their coordinates, how often each occurs, and a search in them."""
+
+    def __init__(self, rows: Floats) -> None:
+        from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - takes long to load
+
+        # Adding zero makes one zero of the two that floating point has.
+        self.rows, self.copies = np.unique(rows + 0.0, axis=0, return_counts=True)
+        self._index = {row.tobytes(): i for i, row in enumerate(self.rows)}
+        self._search: Any = NearestNeighbors().fit(self.rows)
+        self._largest = (self.rows**2).sum(axis=1).max()
+
+    def find(self, points: Floats) -> Ints:
+        """Row that each point equals, or -1: (n,)."""
+        found = [self._index.get(point.tobytes(), -1) for point in points + 0.0]
+        return np.array(found, dtype=np.intp)
+
+    def nearest(self, points: Floats, k: int, own: Ints | None = None) -> tuple[Ints, Floats]:
+        """Find the k nearest rows, copies one by one: their numbers and distances, (n, k) each.
+
+        Equally far rows come in order of their numbers. One copy of row `own` is passed over.
+        """
+        own = np.full(len(points), -1) if own is None else own
+        ids = np.empty((len(points), k), dtype=np.intp)
+        distances = np.empty((len(points), k))
+        width = min(k + 2, len(self.rows))
+        left = np.arange(len(points))
+        while len(left):
+            unclear = []
+            for i in range(0, len(left), max(1, CELLS // width)):
+                part = left[i : i + max(1, CELLS // width)]
+                ids[part], distances[part], clear = self._among(points[part], k, own[part], width)
+                unclear.append(part[~clear])
+            left = np.concatenate(unclear)
+            width = min(4 * width, len(self.rows))
+        return ids, distances
+
+    def _among(
+        self, points: Floats, k: int, own: Ints, width: int
+    ) -> tuple[Ints, Floats, NDArray[np.bool_]]:
+        """Choose among the `width` nearest distinct rows, and say whether these leave no doubt.
+
+        The search rounds distances as its algorithm has it, so they are taken anew, for each pair
+        in the same way. A row that was not found may be as near as the last one that was.
+        """
+        found, near = self._search.kneighbors(points, width)
+        near.sort(axis=1)
+        squared = np.zeros(near.shape)
+        for column, values in zip(self.rows.T, points.T, strict=True):
+            squared += (column[near] - values[:, None]) ** 2
+        far = np.sqrt(squared)
+        order = np.argsort(far, axis=1, kind="stable")
+        near, far = (np.take_along_axis(each, order, axis=1) for each in (near, far))
+        copies = self.copies[near] - (near == own[:, None])
+        before = np.cumsum(copies, axis=1) - copies
+        taken = np.clip(k - before, 0, copies).ravel()
+        ids = np.repeat(near.ravel(), taken).reshape(-1, k)
+        far = np.repeat(far.ravel(), taken).reshape(-1, k)
+        rounding = 8 * (points.shape[1] + 4) * np.finfo(np.float64).eps
+        doubt = rounding * ((points**2).sum(axis=1) + self._largest)
+        clear = (far[:, -1] ** 2 < found[:, -1] ** 2 - doubt) | (width == len(self.rows))
+        return ids, far, clear
+
+
+def _density(reach: Floats) -> Floats:
+    """Local reachability density, from reachability distances of the neighbours: (..., k)."""
+    return np.asarray(1.0 / (reach.mean(axis=-1) + TINY))
