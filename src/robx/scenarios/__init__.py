@@ -1,0 +1,30 @@
+"""Scenarios: how a model may change after its counterfactuals were handed out.
+
+A scenario holds its parameters and yields new models for any classifier in scikit-learn's form.
+`data` has those that change the rows or the labels, `settings` those that change the estimator;
+`base` is what they share, and `estimators` knows how estimators are copied, seeded and kept to one
+core.
+
+This room trains models. It does not judge them.
+"""
+
+from __future__ import annotations
+
+from robx.scenarios.base import Fit, Scenario
+from robx.scenarios.data import Bootstrap, DropRows, LabelFlips, MoreData
+from robx.scenarios.estimators import fresh
+from robx.scenarios.settings import Hyperparameter, NewSeed, OtherHalf, OtherLibrary
+
+__all__ = [
+    "Bootstrap",
+    "DropRows",
+    "Fit",
+    "Hyperparameter",
+    "LabelFlips",
+    "MoreData",
+    "NewSeed",
+    "OtherHalf",
+    "OtherLibrary",
+    "Scenario",
+    "fresh",
+]

@@ -1,0 +1,165 @@
+"""Scenarios in which the training data change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.scenarios.base import ROWS, SEEDS, Fit, Scenario, check_share, check_whole, stream
+from robx.scenarios.estimators import set_seeds
+
+__all__ = ["Bootstrap", "DropRows", "LabelFlips", "MoreData"]
+
+
+@dataclass(frozen=True)
+class DropRows(Scenario):
+    """Each new model lacks k random rows: the paper's minor change (i).
+
+    Parameters
+    ----------
+    k : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> y = X[:, 0] > 0.5
+    >>> [len(fit.rows) for fit in DropRows(10).fits(DecisionTreeClassifier(), y, n_models=3)]
+    [90, 90, 90]
+    >>> [tree.get_depth() for tree in DropRows(10).models(DecisionTreeClassifier(), X, y, 3)]
+    [1, 1, 1]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check_whole(self.k, "k", "DropRows")
+
+    def __str__(self) -> str:
+        return f"drop {self.k} row{'s' if self.k > 1 else ''}"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        n = len(labels)
+        if self.k >= n:
+            raise InvalidInput(f"{self!r} needs a table of more than {self.k} rows. Got {n}.")
+        dropped = stream(seed, ROWS, k).choice(n, self.k, replace=False)
+        rows = np.delete(np.arange(n), dropped)
+        return Fit(estimator, rows, labels[rows])
+
+
+@dataclass(frozen=True)
+class Bootstrap(Scenario):
+    """Each new model sees as many rows as there are, drawn with replacement.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> fit, = Bootstrap().fits(DecisionTreeClassifier(), [0, 1] * 4, n_models=1)
+    >>> fit.rows.tolist()
+    [0, 3, 3, 3, 5, 5, 7, 7]
+    """
+
+    def __str__(self) -> str:
+        return "bootstrap"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        n = len(labels)
+        rows = np.sort(stream(seed, ROWS, k).integers(n, size=n))
+        return Fit(estimator, rows, labels[rows])
+
+
+@dataclass(frozen=True)
+class LabelFlips(Scenario):
+    """Each new model is told another class for a share of the rows.
+
+    Of two classes this is the other one, of more any other at random.
+
+    Parameters
+    ----------
+    share : float
+        Above 0 and below 1. At least one label is changed.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> y = ["good"] * 5 + ["bad"] * 5
+    >>> fit, = LabelFlips(0.1).fits(DecisionTreeClassifier(), y, n_models=1)
+    >>> sum(old != new for old, new in zip(y, fit.labels))
+    1
+    """
+
+    share: float
+
+    def __post_init__(self) -> None:
+        check_share(self.share, "share", "LabelFlips")
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:.3g}% of labels flipped"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        n, rng = len(labels), stream(seed, ROWS, k)
+        classes, codes = np.unique(labels, return_inverse=True)
+        flipped = rng.choice(n, max(1, round(self.share * n)), replace=False)
+        codes[flipped] += rng.integers(1, len(classes), size=len(flipped))
+        return Fit(estimator, np.arange(n), classes[codes % len(classes)])
+
+
+@dataclass(frozen=True)
+class MoreData(Scenario):
+    """The table is in order of time; each new model sees more of its beginning, up to all of it.
+
+    The first model sees the share `first`. The rest of the table comes in `steps` equal steps:
+    model k is trained after the k-th. Where more models are asked for, they go round: the same rows
+    again, with a new seed where the estimator has one.
+
+    Parameters
+    ----------
+    first : float
+        Above 0 and below 1.
+    steps : int
+        As many as models are usually asked for, unless given.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> scenario = MoreData(first=0.4, steps=3)
+    >>> scenario.base_rows(10).tolist()
+    [0, 1, 2, 3]
+    >>> fits = scenario.fits(DecisionTreeClassifier(), [0, 1] * 5, n_models=4)
+    >>> [len(fit.rows) for fit in fits]
+    [6, 8, 10, 6]
+    """
+
+    first: float = 0.5
+    steps: int = 20
+
+    def __post_init__(self) -> None:
+        check_share(self.first, "first", "MoreData")
+        check_whole(self.steps, "steps", "MoreData")
+
+    def __str__(self) -> str:
+        return f"more data after the first {100 * self.first:.3g}%"
+
+    def base_rows(self, n: int, seed: int = 0) -> NDArray[np.intp]:
+        """See `Scenario.base_rows`."""
+        check_whole(n, "n", "MoreData", least=2)
+        rows = super().base_rows(n, seed)
+        return rows[: min(max(round(self.first * n), 1), n - 1)]
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        n = len(labels)
+        n_first = len(self.base_rows(n, seed))
+        step = k % self.steps + 1
+        rows = np.arange(n_first + -(-(n - n_first) * step // self.steps))
+        if k >= self.steps:
+            set_seeds(estimator, stream(seed, SEEDS, k))
+        return Fit(estimator, rows, labels[rows])

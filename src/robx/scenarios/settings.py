@@ -1,0 +1,208 @@
+"""Scenarios in which the estimator changes; the paper's moderate change is among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.scenarios.base import SEEDS, SPLIT, Fit, Scenario, check_whole, stream
+from robx.scenarios.estimators import check_estimator, check_parameter, fresh, set_seeds
+
+__all__ = ["Hyperparameter", "NewSeed", "OtherHalf", "OtherLibrary"]
+
+
+@dataclass(frozen=True)
+class Hyperparameter(Scenario):
+    """Each new model has one hyperparameter changed: the paper's minor change (ii).
+
+    Model k takes the k-th of all pairs of a name and a value in `vary`. Where more models are asked
+    for, they go round, and the same models come again.
+
+    Parameters
+    ----------
+    vary : mapping from names to sequences
+        Parameters of the estimator and the values to give them. In a Pipeline they are named as
+        its own set_params names them: "model__max_depth".
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> scenario = Hyperparameter(vary={"max_depth": [3, 5], "min_samples_leaf": [10]})
+    >>> fits = scenario.fits(DecisionTreeClassifier(random_state=0), [0, 1] * 20, n_models=3)
+    >>> [fit.estimator for fit in fits]
+    [DecisionTreeClassifier(max_depth=3, random_state=0),
+     DecisionTreeClassifier(max_depth=5, random_state=0),
+     DecisionTreeClassifier(min_samples_leaf=10, random_state=0)]
+    """
+
+    vary: Mapping[str, Sequence[Any]]
+
+    def __post_init__(self) -> None:
+        vary = _read_vary(self.vary, "Hyperparameter")
+        if not vary:
+            raise InvalidInput(
+                "The 'vary' parameter of Hyperparameter must name at least one hyperparameter. "
+                f"Got {self.vary!r} instead."
+            )
+        object.__setattr__(self, "vary", vary)
+
+    def __str__(self) -> str:
+        return "one hyperparameter varied"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:  # noqa: ARG002
+        """See `Scenario.change`."""
+        _set_one(estimator, self.vary, k, "Hyperparameter")
+        return Fit(estimator, np.arange(len(labels)), labels)
+
+
+@dataclass(frozen=True)
+class OtherHalf(Scenario):
+    """The first model is trained on a random half of the rows, the new ones on the other half.
+
+    With `vary`, this is the paper's moderate change: each new model has one hyperparameter changed,
+    as in `Hyperparameter`. Without, each gets a new seed where the estimator has one; an estimator
+    that makes no use of it, such as XGBoost without subsampling, gives the same model every time,
+    so that one is enough.
+
+    Parameters
+    ----------
+    vary : mapping from names to sequences, optional
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> scenario = OtherHalf(vary={"max_depth": [3, 5]})
+    >>> first = scenario.base_rows(40, seed=1)
+    >>> fits = scenario.fits(DecisionTreeClassifier(), [0, 1] * 20, n_models=2, seed=1)
+    >>> [sorted({*first, *fit.rows}) == list(range(40)) for fit in fits]
+    [True, True]
+    >>> [fit.estimator.max_depth for fit in fits]
+    [3, 5]
+    """
+
+    vary: Mapping[str, Sequence[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        vary = None if self.vary is None else _read_vary(self.vary, "OtherHalf")
+        object.__setattr__(self, "vary", vary or None)
+
+    def __str__(self) -> str:
+        return "other half, one hyperparameter varied" if self.vary else "other half"
+
+    def base_rows(self, n: int, seed: int = 0) -> NDArray[np.intp]:
+        """See `Scenario.base_rows`."""
+        check_whole(n, "n", "OtherHalf", least=2)
+        rows = super().base_rows(n, seed)
+        return np.sort(stream(seed, SPLIT).permutation(rows)[: (n + 1) // 2])
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        if self.vary:
+            _set_one(estimator, self.vary, k, "OtherHalf")
+        else:
+            set_seeds(estimator, stream(seed, SEEDS, k))
+        n = len(labels)
+        rows = np.delete(np.arange(n), self.base_rows(n, seed))
+        return Fit(estimator, rows, labels[rows])
+
+
+@dataclass(frozen=True)
+class NewSeed(Scenario):
+    """Only the seed changes: every random_state of the estimator, and of those inside it.
+
+    An estimator that makes no use of it, such as XGBoost without subsampling, gives the same model
+    every time.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> fits = NewSeed().fits(DecisionTreeClassifier(random_state=0), [0, 1] * 20, n_models=3)
+    >>> len({fit.estimator.random_state for fit in fits})
+    3
+    """
+
+    def __str__(self) -> str:
+        return "new seed"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        if not set_seeds(estimator, stream(seed, SEEDS, k)):
+            raise InvalidInput(
+                "NewSeed needs an estimator with a random_state. "
+                f"{type(estimator).__name__} has none."
+            )
+        return Fit(estimator, np.arange(len(labels)), labels)
+
+
+@dataclass(frozen=True)
+class OtherLibrary(Scenario):
+    """Other estimators take the place of the first, on the same rows.
+
+    Model k takes the k-th. Where more models are asked for, they go round, with new seeds where the
+    estimators have any.
+
+    Parameters
+    ----------
+    estimators : sequence of classifiers
+        In scikit-learn's form. They are not changed.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> scenario = OtherLibrary([RandomForestClassifier(9), ExtraTreesClassifier(9)])
+    >>> fits = scenario.fits(DecisionTreeClassifier(), [0, 1] * 20, n_models=3)
+    >>> [type(fit.estimator).__name__ for fit in fits]
+    ['RandomForestClassifier', 'ExtraTreesClassifier', 'RandomForestClassifier']
+    """
+
+    estimators: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.estimators, list | tuple) or not self.estimators:
+            raise InvalidInput(
+                "The 'estimators' parameter of OtherLibrary must be a list of at least one "
+                f"classifier. Got {self.estimators!r} instead."
+            )
+        for estimator in self.estimators:
+            check_estimator(estimator, "estimators", "OtherLibrary")
+        object.__setattr__(self, "estimators", tuple(self.estimators))
+
+    def __str__(self) -> str:
+        return "other library"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:  # noqa: ARG002
+        """See `Scenario.change`."""
+        again, which = divmod(k, len(self.estimators))
+        other = fresh(self.estimators[which], stream(seed, SEEDS, k))
+        if again:
+            set_seeds(other, stream(seed, SEEDS, k))
+        return Fit(other, np.arange(len(labels)), labels)
+
+
+def _read_vary(vary: Any, owner: str) -> dict[str, tuple[Any, ...]]:
+    """A copy that nobody else changes, with plain numbers."""
+    wanted = f"The 'vary' parameter of {owner} must be a mapping from names to lists of values"
+    if not isinstance(vary, Mapping):
+        raise InvalidInput(f"{wanted}, such as {{'max_depth': [3, 5]}}. Got {vary!r} instead.")
+    read: dict[str, tuple[Any, ...]] = {}
+    for name, values in vary.items():
+        is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+        listed = tuple(values) if is_list else ()
+        if not isinstance(name, str) or not listed:
+            raise InvalidInput(f"{wanted}, at least one each. Got {name!r}: {values!r} instead.")
+        read[name] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
+    return read
+
+
+def _set_one(estimator: Any, vary: Mapping[str, Sequence[Any]], k: int, owner: str) -> None:
+    for name in vary:
+        check_parameter(estimator, name, owner)
+    pairs = [(name, value) for name, values in vary.items() for value in values]
+    name, value = pairs[k % len(pairs)]
+    estimator.set_params(**{name: value})
