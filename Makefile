@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check bench bench-methods fuzz format clean
+.PHONY: help demo test check bench bench-methods tables tune fuzz format clean
 
 help:
 	@echo "make demo           train a credit model and see which acceptances would survive a retraining"
@@ -14,6 +14,8 @@ help:
 	@echo "make check          lint, types, layers"
 	@echo "make bench          speed and accuracy of the stability metric against the model libraries"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
+	@echo "make tables         the paper's tables, ours beside its: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>"
+	@echo "make tune           search for the hyperparameters of the tables' models again; DATA=..."
 	@echo "make fuzz           thousands of damaged model files (slow)"
 
 $(VENV)/pip: constraints.txt
@@ -34,6 +36,10 @@ $(VENV)/test: $(VENV)/pip pyproject.toml
 
 $(VENV)/check: $(VENV)/test
 	$(INSTALL) --group check
+	@touch $@
+
+$(VENV)/experiments: $(VENV)/pip pyproject.toml
+	$(INSTALL) --editable . --group experiments
 	@touch $@
 
 demo: $(VENV)/demo
@@ -59,6 +65,15 @@ bench: $(VENV)/test
 
 bench-methods: $(VENV)/test
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.counterfactuals
+
+DATA ?= german
+EXPERIMENT = $(BIN)/python -m experiments.$(1) --data $(DATA) $(if $(HELOC),--heloc $(HELOC))
+
+tables: $(VENV)/experiments
+	$(call EXPERIMENT,run) $(if $(TABLE),--table $(TABLE))
+
+tune: $(VENV)/experiments
+	$(call EXPERIMENT,tune)
 
 fuzz: $(VENV)/test
 	ROBX_FUZZ=3000 $(BIN)/python -m pytest --numprocesses auto -m fuzz

@@ -16,7 +16,7 @@ def test_the_examples_run_one_after_the_other(
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(codes) == 3
+    assert len(codes) == 4
     for code in codes:
         exec(code, names)  # noqa: S102 - our own page
     answer, model = names["answer"], names["model"]
@@ -27,6 +27,11 @@ def test_the_examples_run_one_after_the_other(
     before, after = names["applicants"]["savings"], answer.frame["savings"]
     assert (np.asarray(after) >= np.asarray(before)).all()
     assert answer.words(4)
+    table = names["table"]
+    kept = table[(table.seed == "all") & (table.metric == "validity")].set_index(
+        ["scenario", "method"]
+    )["value"]
+    assert kept["other half", "NN + RobX"] > kept["other half", "NN"]
 
 
 def test_no_placeholder_is_left() -> None:

@@ -12,10 +12,15 @@ from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, U
 
 if TYPE_CHECKING:
     from robx import datasets as datasets
+    from robx import metrics as metrics
+    from robx import scenarios as scenarios
     from robx.bounding import InvalidationBound as InvalidationBound
     from robx.bounding import invalidation_bound as invalidation_bound
     from robx.choosing import TauChoice as TauChoice
     from robx.choosing import choose_tau as choose_tau
+    from robx.evaluation import Rehearsal as Rehearsal
+    from robx.evaluation import Study as Study
+    from robx.evaluation import evaluate as evaluate
     from robx.explaining import explain as explain
     from robx.methods import Conservative as Conservative
     from robx.methods import Face as Face
@@ -45,6 +50,7 @@ _ROOMS = {
     "choose_tau": "robx.choosing",
     "Conservative": "robx.methods",
     "Counterfactuals": "robx.problem",
+    "evaluate": "robx.evaluation",
     "explain": "robx.explaining",
     "Face": "robx.methods",
     "Feature": "robx.schema",
@@ -59,14 +65,19 @@ _ROOMS = {
     "NearestNeighbour": "robx.methods",
     "Noise": "robx.robustness",
     "Problem": "robx.problem",
+    "Rehearsal": "robx.evaluation",
     "RobX": "robx.methods",
     "Schema": "robx.schema",
     "stability": "robx.robustness",
     "Stability": "robx.robustness",
     "Status": "robx.problem",
+    "Study": "robx.evaluation",
     "TauChoice": "robx.choosing",
     "TreeEnsemble": "robx.trees",
 }
+
+#: Rooms that are used by their own names.
+_MODULES = ("datasets", "metrics", "scenarios")
 
 __all__ = [  # noqa: PLE0604
     "ImportMismatch",
@@ -74,14 +85,14 @@ __all__ = [  # noqa: PLE0604
     "InvalidModel",
     "RobxError",
     "UnsupportedModel",
-    "datasets",
     *_ROOMS,
+    *_MODULES,
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("robx.datasets")
+    if name in _MODULES:
+        return import_module(f"robx.{name}")
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'robx' has no attribute '{name}'")

@@ -14,7 +14,7 @@ from robx.errors import InvalidInput
 from robx.methods import Conservative, RobX
 from robx.methods.tau import QUANTILE, sampled_stability
 from robx.problem import Problem
-from robx.retrained import acceptance, import_models
+from robx.retrained import acceptance, import_models, remember
 from robx.tables import count_rows, take
 
 __all__ = ["TauChoice", "choose_tau"]
@@ -67,7 +67,8 @@ def choose_tau(
     at a histogram. With `models`: the least tau whose answers for `applicants` the models accept as
     often as `validity` asks; the paper raises tau until validity stops to improve. Such
     models should be what a retraining would give, on data that the model itself has not seen; they
-    must not be used again to judge the answers.
+    must not be used again to judge the answers: the problem remembers them, and `robx.evaluate`
+    refuses them.
 
     Parameters
     ----------
@@ -124,7 +125,10 @@ def choose_tau(
         tau = float(np.quantile(values, quantile))
         reason = f"the {quantile:.0%} quantile of R over {rows}"
         return TauChoice(tau, reason, table)
-    return _sweep(problem, applicants, import_models(problem, models), chosen, table, validity)
+    later = import_models(problem, models)
+    choice = _sweep(problem, applicants, later, chosen, table, validity)
+    remember(problem, later)
+    return choice
 
 
 def _sweep(

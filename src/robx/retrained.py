@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidInput
+from robx.errors import InvalidInput, UnsupportedModel
 from robx.problem import Problem
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
-__all__ = ["acceptance", "import_models", "scores"]
+__all__ = ["acceptance", "import_models", "refuse_seen", "remember", "scores"]
 
 
 def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox]:
@@ -23,7 +23,17 @@ def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    return [import_model(model, problem.model.target) for model in models]
+    return [_import(model, problem.model.target) for model in models]
+
+
+def _import(model: Any, target: Any) -> TreeEnsemble | BlackBox:
+    """Import a model; one that cannot be taken apart is still asked for its scores."""
+    try:
+        return import_model(model, target)
+    except UnsupportedModel:
+        if not hasattr(model, "predict_proba"):
+            raise
+        return BlackBox(model, target)
 
 
 def scores(models: Sequence[TreeEnsemble | BlackBox], X: Any) -> NDArray[np.float64]:
@@ -36,3 +46,23 @@ def acceptance(
 ) -> NDArray[np.bool_]:
     """Whether each model accepts each row: (models, n) bool."""
     return np.asarray(scores(models, X) > threshold)
+
+
+def remember(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
+    """Note that something about the problem was chosen by looking at these models."""
+    problem.models_seen |= {_digest(model) for model in models}
+
+
+def refuse_seen(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
+    """Refuse to judge by models that were used to choose: they would flatter the choice."""
+    seen = [k for k, model in enumerate(models) if _digest(model) in problem.models_seen]
+    if seen:
+        raise InvalidInput(
+            f"Model {seen[0]} of {len(models)} was used to choose tau for this problem, so it "
+            "cannot judge the answers as well. Choose with some models and evaluate with others."
+        )
+
+
+def _digest(model: TreeEnsemble | BlackBox) -> str:
+    """Tell models apart: ensembles by what they hold, others by which object they are."""
+    return model.digest if isinstance(model, TreeEnsemble) else f"object {id(model.model)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from functools import cached_property
 from typing import Any
@@ -96,6 +97,8 @@ class Problem:
         self.n_rows = len(support)
         self.support = Support(np.ascontiguousarray(support[usable]), score[usable], self.rules)
         self.all_rows = support
+        #: Digests of the models that something was chosen with; they must not judge it too.
+        self.models_seen: frozenset[str] = frozenset()
         self._cache: dict[Any, Any] = {}
         self._lock = threading.RLock()
 
@@ -327,6 +330,10 @@ class Problem:
             ("stable", noise.key(self.names), tau), lambda: np.zeros(len(self.support), np.int8)
         )
         return found
+
+    def renewed(self) -> Problem:
+        """Return the same problem with nothing worked out yet."""
+        return copy.copy(self)
 
     def cached(self, key: Any, make: Any) -> Any:
         """Return what was made under a key, made now if it was not."""

@@ -1,0 +1,12 @@
+"""How much of what methods hand out is still honoured after the model changes.
+
+`study` makes base models and their successors, `run` has methods answer and new models judge,
+`cells` holds what came of it, `log` keeps it, `table` makes the figures.
+"""
+
+from __future__ import annotations
+
+from robx.evaluation.run import evaluate
+from robx.evaluation.study import Rehearsal, Study
+
+__all__ = ["Rehearsal", "Study", "evaluate"]

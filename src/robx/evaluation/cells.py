@@ -1,0 +1,203 @@
+"""`Cell`: what came of one method, under one scenario, for one base model; an applicant a column.
+
+Everything that the table shows is worked out from cells, so that a log of them is a log of the
+evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.metrics import FittedOutliers
+from robx.problem import Counterfactuals, Problem
+
+__all__ = ["Answers", "Cell", "coordinates"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one method gave the n applicants of one base model.
+
+    Parameters
+    ----------
+    points : table of shape (n, d)
+    answered : (n,) bool
+        Who has an answer that keeps every promise.
+    accepted : (n,) bool
+        Which points the base model accepts, as they were handed out.
+    measures : mapping from names to (n,) float64
+        Cost, number of changes, stability and outlier factors of each point.
+    seconds : float
+        For an applicant.
+    tau : float, optional
+        Where the method has one.
+    """
+
+    points: Any
+    answered: Bools
+    accepted: Bools
+    measures: Mapping[str, Floats]
+    seconds: float
+    tau: float | None
+
+    @classmethod
+    def of(
+        cls,
+        answer: Counterfactuals,
+        problem: Problem,
+        outliers: Mapping[str, FittedOutliers],
+        seconds: float,
+    ) -> Answers:
+        """Measure what a method gave."""
+        people, points = problem.read(answer.applicants), problem.read(answer.points)
+        measures = {
+            "cost_l1": problem.rules.cost(points.matrix, people.matrix, 1),
+            "cost_l2": problem.rules.cost(points.matrix, people.matrix, 2),
+            "n_changes": answer.n_changes.astype(np.float64),
+            "stability": answer.stability,
+        }
+        places = coordinates(problem, points.matrix)
+        for name, fitted in outliers.items():
+            suffix = f"_{name}" if name else ""
+            factor = fitted.factor(places)
+            measures[f"lof{suffix}"] = fitted.label_of(factor).astype(np.float64)
+            measures[f"lof_raw{suffix}"] = factor
+        tau = answer.settings.get("tau")
+        return cls(
+            answer.points,
+            answer.ok,
+            points.score > problem.threshold,
+            measures,
+            seconds / len(answer),
+            tau if isinstance(tau, float) else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The answers of one method, and what the models of one scenario say of them.
+
+    Parameters
+    ----------
+    method, scenario : str
+    seed : int
+        Of the base model.
+    answered, accepted : (n,) bool
+    later : (models, n) bool
+        Which points each new model accepts.
+    measures : mapping from names to (n,) float64
+    seconds : float
+    tau : float, optional
+    """
+
+    method: str
+    scenario: str
+    seed: int
+    answered: Bools
+    accepted: Bools
+    later: Bools
+    measures: Mapping[str, Floats]
+    seconds: float
+    tau: float | None
+
+    @classmethod
+    def of(cls, method: str, scenario: str, seed: int, answers: Answers, later: Bools) -> Cell:
+        """Join answers with what new models say of them."""
+        return cls(
+            method,
+            scenario,
+            seed,
+            answers.answered,
+            answers.accepted,
+            later,
+            answers.measures,
+            answers.seconds,
+            answers.tau,
+        )
+
+    def only(self, people: Bools) -> Cell:
+        """Count only some of the applicants as answered."""
+        kept = {**self.__dict__, "answered": self.answered & people}
+        return Cell(**kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain values."""
+        return {
+            "method": self.method,
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "answered": _as_text(self.answered),
+            "accepted": _as_text(self.accepted),
+            "later": [_as_text(row) for row in self.later],
+            "measures": {
+                name: [value if np.isfinite(value) else None for value in values.tolist()]
+                for name, values in self.measures.items()
+            },
+            "seconds": self.seconds,
+            "tau": self.tau,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Cell:
+        """Make a cell from plain values, as `to_dict` gives them."""
+        answered = _as_bools(plain["answered"])
+        n = len(answered)
+        later = [_as_bools(row) for row in plain["later"]]
+        measures = {
+            str(name): np.array(values, dtype=np.float64)
+            for name, values in plain["measures"].items()
+        }
+        accepted = _as_bools(plain["accepted"])
+        if any(len(row) != n for row in (accepted, *later, *measures.values())):
+            raise ValueError("its rows differ in length")
+        return cls(
+            method=str(plain["method"]),
+            scenario=str(plain["scenario"]),
+            seed=int(plain["seed"]),
+            answered=answered,
+            accepted=accepted,
+            later=np.array(later, dtype=bool).reshape(len(later), n),
+            measures=measures,
+            seconds=float(plain["seconds"]),
+            tau=None if plain["tau"] is None else float(plain["tau"]),
+        )
+
+
+def coordinates(problem: Problem, matrix: Floats) -> Floats:
+    """Place points where plain distances mean something: numbers in units of their scales.
+
+    A category becomes a column for each level, and a missing value the middle of its column with a
+    mark in a column of its own, for columns that have missing values in training.
+    """
+    rules, rows = problem.rules, problem.all_rows
+    columns: list[Floats] = []
+    for j, feature in enumerate(rules.features):
+        values, missing = matrix[:, j], np.isnan(matrix[:, j])
+        if feature.kind == "categorical":
+            columns += [np.sqrt(0.5) * (values == level) for level in feature.level_numbers]
+        elif feature.kind == "onehot":
+            columns.append(np.sqrt(0.5) * np.where(missing, 0.0, values))
+        else:
+            known = rows[:, j][np.isfinite(rows[:, j])]
+            columns.append(np.where(missing, np.median(known), values) / rules.scale[j])
+        if np.isnan(rows[:, j]).any():
+            columns.append(missing.astype(np.float64))
+    return np.column_stack(columns)
+
+
+def _as_text(bits: Sequence[bool] | Bools) -> str:
+    return "".join("1" if bit else "0" for bit in bits)
+
+
+def _as_bools(text: str) -> Bools:
+    if set(text) - {"0", "1"}:
+        raise ValueError("a yes or no is neither 1 nor 0")
+    return np.array([bit == "1" for bit in text], dtype=bool)

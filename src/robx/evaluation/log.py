@@ -1,0 +1,84 @@
+"""An append-only log of finished cells: what is in it need not be done again.
+
+One cell a line, as JSON, under a key that stands for everything that went into it. A last line that
+was torn by a kill is dropped; damage anywhere else is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from robx.errors import InvalidInput
+from robx.evaluation.cells import Cell
+
+__all__ = ["Log"]
+
+FORMAT = 1
+
+
+class Log:
+    """Cells by key, kept in a file if there is one.
+
+    Parameters
+    ----------
+    path : path of a ``.jsonl`` file, or None to keep nothing
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = None if path is None else Path(path)
+        self._cells: dict[str, Cell] = {}
+        if self._path is None:
+            return
+        if self._path.suffix != ".jsonl":
+            raise InvalidInput(
+                f"The log of an evaluation is a .jsonl file. Got '{self._path.name}'."
+            )
+        if not self._path.parent.is_dir():
+            raise InvalidInput(
+                f"The log's folder '{self._path.parent}' does not exist. Make it first."
+            )
+        if self._path.exists():
+            self._read(self._path)
+
+    def _read(self, path: Path) -> None:
+        content = path.read_bytes()
+        whole, end, torn = content.rpartition(b"\n")
+        for number, line in enumerate((whole + end).splitlines(), start=1):
+            key, cell = _parsed(line, f"Line {number} of '{path.name}'")
+            self._cells[key] = cell
+        if torn:  # a kill came while it was written
+            with path.open("r+b") as file:
+                file.truncate(len(whole + end))
+
+    def get(self, key: str) -> Cell | None:
+        """Return a finished cell, if there is one."""
+        return self._cells.get(key)
+
+    def add(self, key: str, cell: Cell) -> None:
+        """Keep a finished cell; on disk when this returns."""
+        self._cells[key] = cell
+        if self._path is None:
+            return
+        line = json.dumps({"robx_cell": FORMAT, "key": key, **cell.to_dict()}, allow_nan=False)
+        with self._path.open("ab") as file:
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _parsed(line: bytes, where: str) -> tuple[str, Cell]:
+    try:
+        plain: Any = json.loads(line)
+        version = plain["robx_cell"]
+        key, cell = str(plain["key"]), Cell.from_dict(plain)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InvalidInput(
+            f"{where} is damaged ({error}). Take the line out, or take another file; the other "
+            "lines are sound."
+        ) from error
+    if version != FORMAT:
+        raise InvalidInput(f"{where} is of another version of robx. Take another file.")
+    return key, cell

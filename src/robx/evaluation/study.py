@@ -1,0 +1,228 @@
+"""`Study`: an estimator and labelled rows, from which base models, applicants and changes come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput, UnsupportedModel
+from robx.problem import Problem
+from robx.retrained import import_models
+from robx.scenarios import Scenario, fresh
+from robx.schema import Schema
+from robx.tables import Category, count_rows, take
+from robx.trees import BlackBox, TreeEnsemble
+
+__all__ = ["Base", "Rehearsal", "Study"]
+
+Rows = NDArray[np.intp]
+
+#: The share of a base model's own rows that a rehearsal trains on: never the rows of a real change.
+REHEARSED = 0.8
+#: Keeps random numbers for different purposes apart.
+SPLIT, PICK, REHEARSE, TRAIN = 1, 2, 3, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Everything that base models and their successors are made from.
+
+    For each seed the rows are split anew into a part to train on and a part that is set aside. A
+    base model is trained on the training part, or on what a scenario leaves of it for the first
+    model; whom it declines among those set aside are the applicants.
+
+    Parameters
+    ----------
+    estimator : object with ``fit`` and ``predict_proba``
+        Not fitted, or to be fitted anew: it is cloned.
+    X : table of shape (n, d)
+    y : (n,) labels
+    schema : Schema, optional
+        What may change; guessed from each base model's training rows unless given.
+    target : label, optional
+        The class that applicants wish for.
+    threshold : float
+        Accepted are scores above this.
+    test : float
+        Share of the rows to set aside.
+    max_applicants : int, optional
+        Most applicants for a base model; of more, so many are picked at random.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from robx.datasets import load_german
+    >>> X, y, schema = load_german()
+    >>> Study(RandomForestClassifier(30, random_state=0), X, y, schema=schema)
+    <Study: RandomForestClassifier, 1000 rows, 30% set aside>
+    """
+
+    estimator: Any
+    X: Any
+    y: Any
+    schema: Schema | None = None
+    target: Category | None = None
+    threshold: float = 0.5
+    test: float = 0.3
+    max_applicants: int | None = None
+
+    def __post_init__(self) -> None:
+        for verb in ("fit", "predict_proba", "get_params"):
+            if isinstance(self.estimator, type) or not hasattr(self.estimator, verb):
+                raise InvalidInput(
+                    "The 'estimator' parameter of Study must be an object with fit, "
+                    "predict_proba and get_params, such as XGBClassifier(). Got "
+                    f"{self.estimator!r} instead."
+                )
+        labels = np.asarray(self.y)
+        if labels.shape != (count_rows(self.X),):
+            raise InvalidInput(
+                f"The labels of Study must be one for each of the {count_rows(self.X)} rows. Got "
+                f"an array of shape {labels.shape}."
+            )
+        object.__setattr__(self, "y", labels)
+        is_share = isinstance(self.test, int | float) and not isinstance(self.test, bool)
+        if not is_share or not 0 < self.test < 1:
+            raise InvalidInput(
+                f"The 'test' parameter of Study must be a share between 0 and 1. Got {self.test!r}."
+            )
+        most = self.max_applicants
+        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
+            raise InvalidInput(
+                "The 'max_applicants' parameter of Study must be an integer from 1, or None. Got "
+                f"{most!r} instead."
+            )
+
+    def split(self, seed: int) -> tuple[Rows, Rows]:
+        """Rows to train on, and rows set aside, each in the order of the table."""
+        order = np.random.default_rng([seed, SPLIT]).permutation(len(self.y))
+        cut = round(self.test * len(order))
+        return np.sort(order[cut:]), np.sort(order[:cut])
+
+    def base_rows(self, scenario: Scenario, seed: int) -> Rows:
+        """Rows of the table that the first model is trained on under a scenario."""
+        train, _ = self.split(seed)
+        return np.asarray(train[scenario.base_rows(len(train), seed)])
+
+    def base(self, rows: Rows, seed: int) -> Base:
+        """Train a base model on some rows, and find whom it declines."""
+        X, y = take(self.X, rows), self.y[rows]
+        lacking = sorted(set(self.y.tolist()) - set(y.tolist()))
+        if lacking:
+            raise InvalidInput(
+                f"The base model of seed {seed} would see no row of class {lacking[0]!r}. Set "
+                "fewer rows aside, or add some of it."
+            )
+        model = fresh(self.estimator, np.random.default_rng([seed, TRAIN])).fit(X, y)
+        problem = self._problem(model, X)
+        _, aside = self.split(seed)
+        declined = aside[~(problem.read(take(self.X, aside)).score > problem.threshold)]
+        if len(declined) == 0:
+            raise InvalidInput(
+                f"The base model of seed {seed} declines none of the {len(aside)} rows set aside, "
+                "so there is nobody to answer. Set more rows aside or raise the threshold."
+            )
+        if self.max_applicants is not None and len(declined) > self.max_applicants:
+            rng = np.random.default_rng([seed, PICK])
+            declined = np.sort(rng.choice(declined, self.max_applicants, replace=False))
+        rehearsal = Rehearsal(problem, self.estimator, X, y, seed)
+        return Base(seed, problem, take(self.X, declined), rehearsal)
+
+    def _problem(self, model: Any, X: Any) -> Problem:
+        try:
+            return Problem(model, X, self.schema, self.target, self.threshold)
+        except UnsupportedModel:  # its trees cannot be had, its scores can
+            box = BlackBox(model, self.target)
+            return Problem(box, X, self.schema, threshold=self.threshold)
+
+    def changed(
+        self, scenario: Scenario, base: Base, n_models: int, n_jobs: int | None
+    ) -> list[TreeEnsemble | BlackBox]:
+        """Train the models that come after a base model."""
+        train, _ = self.split(base.seed)
+        models = scenario.models(
+            self.estimator,
+            take(self.X, train),
+            self.y[train],
+            n_models=n_models,
+            seed=base.seed,
+            n_jobs=n_jobs,
+        )
+        return import_models(base.problem, list(models))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Study: {type(self.estimator).__name__}, {len(self.y)} rows, {self.test:.0%} set "
+            "aside>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """What may be known before the model changes: its own data, and nothing of what comes later.
+
+    A method that has something to choose is given to `evaluate` as a function of this. Models to
+    choose with come from `models`, which trains on a part of the base model's own rows, with random
+    numbers of their own; the models that judge the answers are made afterwards and are not to be
+    had here.
+
+    Parameters
+    ----------
+    problem : Problem
+    estimator : as in the `Study`
+    X, y : the rows that the base model was trained on
+    seed : int
+
+    Examples
+    --------
+    >>> import robx
+    >>> def chosen(rehearsal):
+    ...     models = rehearsal.models(robx.scenarios.Bootstrap(), n_models=5)
+    ...     tau = robx.choose_tau(rehearsal.problem, rehearsal.applicants, models).tau
+    ...     return robx.RobX(tau=tau)
+    """
+
+    problem: Problem
+    estimator: Any
+    X: Any
+    y: Any
+    seed: int
+
+    @property
+    def applicants(self) -> Any:
+        """Whom the base model declines among the rows it was trained on."""
+        declined = ~(self.problem.read(self.X).score > self.problem.threshold)
+        return take(self.X, np.flatnonzero(declined))
+
+    def models(
+        self, scenario: Scenario, n_models: int = 20, n_jobs: int | None = None
+    ) -> list[Any]:
+        """Train models as a scenario would, from a random 80 % of the base model's rows."""
+        n = len(self.y)
+        rng = np.random.default_rng([self.seed, REHEARSE])
+        rows = np.sort(rng.choice(n, round(REHEARSED * n), replace=False))
+        seed = int(rng.integers(2**63))
+        X, y = take(self.X, rows), self.y[rows]
+        return list(scenario.models(self.estimator, X, y, n_models, seed, n_jobs))
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """A base model: its problem, and the applicants whom it declines.
+
+    Parameters
+    ----------
+    seed : int
+    problem : Problem
+    applicants : table
+    rehearsal : Rehearsal, optional
+        Only where the base model's training is known.
+    """
+
+    seed: int
+    problem: Problem
+    applicants: Any
+    rehearsal: Rehearsal | None
