@@ -1,0 +1,1 @@
+"""The paper's tables, made again: a spec for each, the published figures, and one runner."""

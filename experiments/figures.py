@@ -1,0 +1,121 @@
+"""Plots of the tables; the only file here that knows matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from experiments.compare import NO_TAU
+from experiments.spec import ROBX
+
+__all__ = ["histograms", "overview", "sweep"]
+
+#: Colours that are told apart by people who do not see them all, and in grey.
+COLOURS = {"FT": "#0072B2", "FOCUS": "#D55E00", "FACE": "#009E73", "NN": "#CC79A7", "CCF": "black"}
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+}
+STYLE |= {"grid.color": "#e6e6e6", "axes.axisbelow": True, "savefig.dpi": 150}
+NOWHERE = (np.nan, np.nan)
+OPEN: Any = {"ms": 7, "mfc": "white", "mew": 1.5, "zorder": 3}
+
+
+def _save(figure: Figure, path: Path) -> None:
+    figure.savefig(path, metadata={"Software": None})
+
+
+def histograms(counts: pd.DataFrame, paper_tau: float, title: str, path: Path) -> None:
+    """Draw the three histograms side by side, as the paper does."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9, 2.9), layout="constrained")
+        axes = figure.subplots(1, 3, sharey=True)
+        labels = ("score M(x)", "mean of M around x", f"stability R(x); dashed: tau {paper_tau:g}")
+        for ax, name, label in zip(axes, ("score", "mean", "stability"), labels, strict=True):
+            ax.bar(counts["low"], counts[name], counts["high"] - counts["low"], align="edge")
+            ax.set(xlabel=label, xlim=(0, 1))
+        axes[0].set_ylabel("training rows")
+        axes[2].axvline(paper_tau, color="black", linestyle="--", linewidth=1)
+        figure.suptitle(title, fontsize=10)
+        _save(figure, path)
+
+
+def sweep(table: pd.DataFrame, paper_tau: float, title: str, path: Path) -> None:
+    """Draw validity, cost, LOF and coverage over tau, and where the rules put it."""
+    shown = {"validity": "validity", "cost_l1": "L1 cost", "lof_accepted": "LOF"}
+    shown["coverage"] = "coverage"
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8, 5.2), layout="constrained")
+        axes = figure.subplots(2, 2, sharex=True).ravel()
+        for method, colour in (("CCF", "black"), ("NN +RobX", COLOURS["FOCUS"])):
+            lines = table[table["method"] == method].sort_values("tau")
+            fixed = lines[~lines["tau_rule"].isin(["paper", "auto", "sweep"])]
+            for ax, metric in zip(axes, shown, strict=True):
+                ax.plot(fixed["tau"], fixed[metric], ".-", color=colour, label=method)
+                for rule, sign in (("auto", "o"), ("sweep", "s")):
+                    chosen = lines[lines["tau_rule"] == rule]
+                    label = f"{method}, {rule}"
+                    ax.plot(chosen["tau"], chosen[metric], sign, color=colour, **OPEN, label=label)
+        for ax, label in zip(axes, shown.values(), strict=True):
+            ax.axvline(paper_tau, color="grey", linestyle=":", label="the paper's tau")
+            ax.set_ylabel(label)
+        for ax in axes[2:]:
+            ax.set_xlabel("tau")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.suptitle(title, fontsize=10)
+        _save(figure, path)
+
+
+def overview(table: pd.DataFrame, title: str, path: Path) -> None:
+    """Draw validity against cost: an arrow from each base to the same on RobX."""
+    panels = [("the paper", "paper", "paper"), ("ours, the paper's tau", "ours", "paper")]
+    panels.append(("ours, tau by quantile", "ours", "auto"))
+    norms = sorted(set(table["norm"]))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.5, 2.9 * len(norms) + 0.6), layout="constrained")
+        axes = np.atleast_2d(figure.subplots(len(norms), 3, sharey=True, sharex="row"))
+        for row, norm in zip(axes, norms, strict=True):
+            for ax, (name, column, rule) in zip(row, panels, strict=True):
+                figures = table[
+                    (table["norm"] == norm) & table["tau_rule"].isin([rule, NO_TAU])
+                ].pivot_table(index="method", columns="metric", values=column)
+                _arrows(ax, figures)
+                ax.set_xlabel(f"L{norm} cost")
+                if norm == norms[0]:
+                    ax.set_title(name, fontsize=9)
+            row[0].set_ylabel("validity, %")
+            row[0].set_xlim(left=-0.03 * row[0].get_xlim()[1])
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        handles.append(Line2D([], [], color="grey", marker="o", mfc="white", linestyle="none"))
+        labels.append("the same on RobX")
+        figure.legend(handles, labels, loc="outside lower center", ncols=6)
+        figure.suptitle(title, fontsize=10)
+        _save(figure, path)
+
+
+def _arrows(ax: Axes, figures: pd.DataFrame) -> None:
+    places = {
+        str(name): (float(line["cost"]), float(line["validity"]))
+        for name, line in figures.to_dict("index").items()
+    }
+    for name, colour in COLOURS.items():
+        sign, size = ("*", 10) if name == "CCF" else ("o", 6)
+        start, end = places.get(name, NOWHERE), places.get(name + ROBX, NOWHERE)
+        ax.plot(*start, sign, color=colour, label=name, ms=size)
+        if np.isnan([*start, *end]).any():
+            continue
+        arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.2, "shrinkB": 3}
+        ax.annotate("", end, start, arrowprops=arrow)
+        ax.plot(*end, "o", color=colour, mfc="white", ms=6)
+    stable = [place for name, place in places.items() if name.endswith(ROBX)]
+    if np.isnan(stable).all():
+        ax.text(0.5, 0.5, "nobody gets an answer\non RobX", ha="center", transform=ax.transAxes)
