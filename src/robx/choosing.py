@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.methods import Conservative, RobX
 from robx.methods.tau import QUANTILE, sampled_stability
+from robx.parameters import check_number
 from robx.problem import Problem
 from robx.retrained import acceptance, import_models, remember
 from robx.tables import count_rows, take
@@ -109,8 +110,8 @@ def choose_tau(
         raise InvalidInput(
             f"The 'method' parameter of choose_tau must be a RobX or Conservative. Got {method!r}."
         )
-    _check_share(quantile, "quantile")
-    _check_share(validity, "validity")
+    check_number(quantile, "quantile", "choose_tau", least=0, most=1)
+    check_number(validity, "validity", "choose_tau", least=0, most=1)
     if (applicants is None) != (models is None):
         raise InvalidInput(
             "choose_tau takes applicants and models together, for a sweep, or neither."
@@ -201,11 +202,3 @@ def _quantile_table(values: NDArray[np.float64], taus: NDArray[np.float64]) -> p
             "passing": [(values >= tau).mean() for tau in taus],
         }
     )
-
-
-def _check_share(value: Any, name: str) -> None:
-    is_number = isinstance(value, int | float | np.integer | np.floating)
-    if not is_number or isinstance(value, bool) or not 0 <= value <= 1:
-        raise InvalidInput(
-            f"The '{name}' parameter of choose_tau must be a number from 0 to 1. Got {value!r}."
-        )

@@ -100,11 +100,11 @@ def test_a_rehearsal_gives_the_same_models_again_for_the_same_seed_only() -> Non
         ({"estimator": "xgboost"}, "must be an object with fit, predict_proba and"),
         ({"y": Y[:-1]}, "one for each of the 300 rows. Got an array of shape \\(299,\\)"),
         ({"y": np.zeros((300, 2))}, "Got an array of shape \\(300, 2\\)"),
-        ({"test": 0}, "must be a share between 0 and 1. Got 0"),
-        ({"test": 1.0}, "must be a share between 0 and 1. Got 1.0"),
-        ({"test": "most"}, "must be a share between 0 and 1. Got 'most'"),
-        ({"max_applicants": 0}, "must be an integer from 1, or None. Got 0 instead"),
-        ({"max_applicants": 2.5}, "must be an integer from 1, or None. Got 2.5 instead"),
+        ({"test": 0}, "must be a number above 0 and below 1. Got 0 instead"),
+        ({"test": 1.0}, "must be a number above 0 and below 1. Got 1.0 instead"),
+        ({"test": "most"}, "must be a number above 0 and below 1. Got 'most' instead"),
+        ({"max_applicants": 0}, "must be an integer from 1. Got 0 instead"),
+        ({"max_applicants": 2.5}, "must be an integer from 1. Got 2.5 instead"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changed: dict[str, Any], said: str) -> None:

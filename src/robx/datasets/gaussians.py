@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from robx.datasets.dataset import Dataset
-from robx.errors import InvalidInput
+from robx.parameters import check_whole, is_number, require
 from robx.schema import Feature, Schema
 
 __all__ = ["make_gaussians"]
@@ -47,14 +46,11 @@ def make_gaussians(n: int = 1000, d: int = 2, *, separation: float = 2.0, seed: 
     >>> bool(X[y == 1].mean().mean() > 0 > X[y == 0].mean().mean())
     True
     """
-    _check_integer("n", n, 2)
-    _check_integer("d", d, 1)
-    _check_integer("seed", seed, 0)
-    if not _is_number(separation) or not 0 <= separation < math.inf:
-        raise InvalidInput(
-            "The 'separation' parameter of make_gaussians must be a finite number from 0. Got "
-            f"{separation!r} instead."
-        )
+    check_whole(n, "n", "make_gaussians", 2)
+    check_whole(d, "d", "make_gaussians")
+    check_whole(seed, "seed", "make_gaussians", 0)
+    sound = is_number(separation) and separation >= 0
+    require(sound, separation, "separation", "make_gaussians", "a finite number from 0")
     n, d, separation = int(n), int(d), float(separation)
     rng = np.random.default_rng(int(seed))
     y = rng.permutation(np.arange(1, n + 1) % 2)
@@ -66,16 +62,3 @@ def make_gaussians(n: int = 1000, d: int = 2, *, separation: float = 2.0, seed: 
         pd.Series(y, name="good"),
         Schema(Feature(name) for name in names),
     )
-
-
-def _is_number(value: Any) -> bool:
-    numbers = int | float | np.integer | np.floating
-    return isinstance(value, numbers) and not isinstance(value, bool)
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidInput(
-            f"The '{name}' parameter of make_gaussians must be an integer from {least}. Got "
-            f"{value!r} instead."
-        )

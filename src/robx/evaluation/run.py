@@ -23,6 +23,7 @@ from robx.evaluation.study import Base, Rehearsal, Study
 from robx.evaluation.table import tabulate
 from robx.methods import Method
 from robx.metrics import Outliers
+from robx.parameters import check_whole, is_whole, require
 from robx.problem import Problem
 from robx.progress import Progress
 from robx.retrained import acceptance, import_models, refuse_seen
@@ -138,11 +139,7 @@ class Plan:
 
 
 def _plan(problem: Any, scenario: Any, applicants: Any, seeds: Any, n_models: int) -> Plan:
-    is_whole = isinstance(n_models, int | np.integer) and not isinstance(n_models, bool)
-    if not is_whole or n_models < 1:
-        raise InvalidInput(
-            f"The 'n_models' parameter of evaluate must be an integer from 1. Got {n_models!r}."
-        )
+    check_whole(n_models, "n_models", "evaluate")
     if isinstance(problem, Study):
         return _plan_of_study(problem, scenario, applicants, _seeds(seeds), n_models)
     if isinstance(problem, Problem):
@@ -337,18 +334,14 @@ def _check_methods(methods: Any) -> None:
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
-    is_whole = isinstance(seeds, int | np.integer) and not isinstance(seeds, bool)
-    wanted = range(seeds) if is_whole else seeds
+    wanted = range(seeds) if is_whole(seeds) else seeds
     try:
         given = tuple(int(seed) for seed in wanted)
         sound = given == tuple(wanted) and len(set(given)) == len(given) > 0 and min(given) >= 0
     except (TypeError, ValueError):
         sound = False
-    if not sound:
-        raise InvalidInput(
-            "The 'seeds' parameter of evaluate must be a number of seeds from 1, or a list of "
-            f"different whole numbers from 0. Got {seeds!r} instead."
-        )
+    expected = "a number of seeds from 1, or a list of different whole numbers from 0"
+    require(sound, seeds, "seeds", "evaluate", expected)
     return given
 
 

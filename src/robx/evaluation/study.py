@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput, UnsupportedModel
+from robx.parameters import check_number, check_whole
 from robx.problem import Problem
 from robx.retrained import import_models
 from robx.scenarios import Scenario, fresh
@@ -84,17 +85,9 @@ class Study:
                 f"an array of shape {labels.shape}."
             )
         object.__setattr__(self, "y", labels)
-        is_share = isinstance(self.test, int | float) and not isinstance(self.test, bool)
-        if not is_share or not 0 < self.test < 1:
-            raise InvalidInput(
-                f"The 'test' parameter of Study must be a share between 0 and 1. Got {self.test!r}."
-            )
-        most = self.max_applicants
-        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-            raise InvalidInput(
-                "The 'max_applicants' parameter of Study must be an integer from 1, or None. Got "
-                f"{most!r} instead."
-            )
+        check_number(self.test, "test", "Study", above=0, below=1)
+        if self.max_applicants is not None:
+            check_whole(self.max_applicants, "max_applicants", "Study")
 
     def split(self, seed: int) -> tuple[Rows, Rows]:
         """Rows to train on, and rows set aside, each in the order of the table."""

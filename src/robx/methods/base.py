@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
+from robx.parameters import check_number
 from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
 from robx.progress import Progress
 from robx.robustness import Noise
 from robx.schema import Norm, check_norm
 from robx.tables import take
 
-__all__ = ["Method", "check_gamma", "check_number", "check_whole", "finish"]
+__all__ = ["Method", "check_gamma", "finish"]
 
 Floats = NDArray[np.float64]
 
@@ -202,32 +203,6 @@ def _answered(found: Found) -> NDArray[np.bool_]:
 
 def check_gamma(gamma: Any, owner: str) -> None:
     """Refuse a gamma that is no score."""
-    if gamma is None:
-        return
-    is_number = isinstance(gamma, int | float | np.integer | np.floating)
-    if not is_number or isinstance(gamma, bool) or not 0 <= gamma < 1:
-        raise InvalidInput(
-            f"The 'gamma' parameter of {owner} must be a number from 0 to below 1, or None for the "
-            f"problem's threshold. Got {gamma!r} instead."
-        )
-
-
-def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:
-    """Refuse what is not a whole number from `least`."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise InvalidInput(
-            f"The '{name}' parameter of {owner} must be an integer from {least}. Got {value!r} "
-            "instead."
-        )
-
-
-def check_number(value: Any, name: str, owner: str, *, above: float, to: float = np.inf) -> None:
-    """Refuse what is not a finite number above a bound and up to another."""
-    is_number = isinstance(value, int | float | np.integer | np.floating)
-    if not is_number or isinstance(value, bool) or not above < value <= to or np.isinf(value):
-        upper = "" if np.isinf(to) else f" and at most {to:g}"
-        raise InvalidInput(
-            f"The '{name}' parameter of {owner} must be a number above {above:g}{upper}. Got "
-            f"{value!r} instead."
-        )
+    if gamma is not None:
+        other = ", or None for the problem's threshold"
+        check_number(gamma, "gamma", owner, least=0, below=1, or_else=other)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.methods.base import Method, check_whole
+from robx.methods.base import Method
 from robx.methods.neighbours import Neighbours, nearest_points, report
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
+from robx.parameters import check_whole
 from robx.problem import Applicants, Found, Problem, Status
 from robx.robustness import Noise
 from robx.robustness.draws import Kind

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.kernels import paths
-from robx.methods.base import Method, check_gamma, check_number, check_whole
+from robx.methods.base import Method, check_gamma
 from robx.methods.graph import Graph, Neighbourhood
 from robx.methods.neighbours import blocked_by
 from robx.parallel import in_threads
+from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Found, Problem, Status
 
 __all__ = ["Face"]
@@ -113,7 +114,7 @@ class Face(Method):
             check_whole(getattr(self, name), name, "Face")
         if self.radius is not None:
             check_number(self.radius, "radius", "Face", above=0)
-        _check_share(self.min_density)
+        check_number(self.min_density, "min_density", "Face", least=0, below=1)
         check_gamma(self.gamma, "Face")
 
     def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:  # noqa: ARG002
@@ -344,12 +345,3 @@ def _without_pauses(start: Floats, points: Floats) -> Floats:
     path = np.concatenate([start[:1], points])
     stays = (path[1:] == path[:-1]) | (np.isnan(path[1:]) & np.isnan(path[:-1]))
     return np.asarray(path[np.concatenate([[True], ~stays.all(axis=1)])])
-
-
-def _check_share(value: Any) -> None:
-    is_number = isinstance(value, int | float | np.integer | np.floating)
-    if not is_number or isinstance(value, bool) or not 0 <= value < 1:
-        raise InvalidInput(
-            "The 'min_density' parameter of Face must be a number from 0 to below 1. Got "
-            f"{value!r} instead."
-        )

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from robx.errors import UnsupportedModel
 from robx.kernels.soft import soft_sums
-from robx.methods.base import Method, check_gamma, check_number, check_whole
+from robx.methods.base import Method, check_gamma
 from robx.parallel import in_threads
+from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Found, Problem, Status
 from robx.trees import TreeEnsemble
 
@@ -120,7 +121,7 @@ class Focus(Method):
         super().check(problem, n_people)
         check_gamma(self.gamma, "Focus")
         for name in ("sigma", "temperature", "distance_weight", "learning_rate"):
-            check_number(getattr(self, name), name, "Focus", above=0, to=MOST)
+            check_number(getattr(self, name), name, "Focus", above=0, most=MOST)
         check_whole(self.n_steps, "n_steps", "Focus")
         if not isinstance(problem.model, TreeEnsemble):
             raise UnsupportedModel(

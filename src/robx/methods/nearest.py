@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.methods.base import Method, check_gamma, check_whole
+from robx.methods.base import Method, check_gamma
 from robx.methods.neighbours import nearest_points, report
+from robx.parameters import check_whole
 from robx.problem import Applicants, Found, Problem
 
 __all__ = ["NearestNeighbour"]

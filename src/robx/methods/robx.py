@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
-from robx.methods.base import Method, check_number, check_whole
+from robx.methods.base import Method
 from robx.methods.conservative import give_most_stable, stable_points
 from robx.methods.given import Given
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.neighbours import blocked_by
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.methods.walks import Walks
+from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
 from robx.robustness import Noise
 from robx.robustness.draws import Kind
@@ -127,7 +128,7 @@ class RobX(Method):
         """See `Method.check`."""
         super().check(problem, n_people)
         check_tau(self.tau, "RobX")
-        check_number(self.step, "step", "RobX", above=0, to=1)
+        check_number(self.step, "step", "RobX", above=0, most=1)
         if self.step < LEAST_STEP:
             raise InvalidInput(
                 f"The 'step' parameter of RobX must be at least {LEAST_STEP:g}: a walk of smaller "

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidInput
+from robx.parameters import is_number, require
 from robx.problem import Problem
 from robx.robustness import Noise
 
@@ -23,12 +23,8 @@ MOST_ROWS = 20_000
 
 def check_tau(tau: Any, owner: str) -> None:
     """Refuse what is neither a finite number nor "auto"."""
-    is_number = isinstance(tau, int | float | np.integer | np.floating)
-    if tau != "auto" and (not is_number or isinstance(tau, bool) or not np.isfinite(tau)):
-        raise InvalidInput(
-            f"The 'tau' parameter of {owner} must be a finite number or 'auto'. Got {tau!r} "
-            "instead."
-        )
+    sound = (isinstance(tau, str) and tau == "auto") or is_number(tau)
+    require(sound, tau, "tau", owner, "a finite number or 'auto'")
 
 
 def sampled_stability(problem: Problem, noise: Noise) -> tuple[NDArray[np.float64], str]:

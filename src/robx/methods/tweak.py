@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import UnsupportedModel
-from robx.methods.base import Method, check_gamma, check_number, check_whole
+from robx.methods.base import Method, check_gamma
 from robx.methods.ground import Ground, held_back_by
 from robx.parallel import in_threads
+from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Found, Problem, Status
 from robx.trees import BlackBox
 

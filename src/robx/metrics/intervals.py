@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
 from robx.errors import InvalidInput
+from robx.parameters import check_whole, is_number, require
 
 __all__ = ["Interval", "Resamples"]
 
@@ -84,9 +85,9 @@ class Resamples:
         if len(self.sizes) == 0:
             raise InvalidInput("Resamples needs at least one base model. Got no sizes.")
         for size in self.sizes:
-            _check_whole(size, "sizes", 0)
-        _check_whole(self.n_resamples, "n_resamples", 1)
-        _check_whole(self.seed, "seed", 0)
+            check_whole(size, "sizes", "Resamples", 0)
+        check_whole(self.n_resamples, "n_resamples", "Resamples")
+        check_whole(self.seed, "seed", "Resamples", 0)
         rng = np.random.default_rng(self.seed)
         shape = (self.n_resamples, len(self.sizes))
         object.__setattr__(self, "_models", rng.random(shape))
@@ -152,12 +153,8 @@ class Resamples:
         Hesterberg: What Teachers Should Know About the Bootstrap, The American Statistician 69,
         2015.
         """
-        is_number = isinstance(level, float | np.floating)
-        if not is_number or not 0 < level < 1:
-            raise InvalidInput(
-                "The 'level' parameter of Resamples.interval must be a number between 0 and 1. Got "
-                f"{level!r} instead."
-            )
+        expected = "a number between 0 and 1"
+        require(is_number(level) and 0 < level < 1, level, "level", "Resamples.interval", expected)
         figures, resampled = self._figures(parts, weights, combine)
         has_figure = ~np.isnan(figures)
         n = int(has_figure.sum())
@@ -250,12 +247,3 @@ def _tail(level: float, n_models: int) -> float:
         return tail
     t = stdtrit(n_models - 1, 1 - tail)
     return float(ndtr(-np.sqrt(n_models / (n_models - 1)) * t))
-
-
-def _check_whole(value: Any, name: str, least: int) -> None:
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise InvalidInput(
-            f"The '{name}' parameter of Resamples must be an integer from {least}. Got {value!r} "
-            "instead."
-        )

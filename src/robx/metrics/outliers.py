@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robx.errors import InvalidInput
+from robx.parameters import check_number, check_whole, require
 
 __all__ = ["FittedOutliers", "Outliers"]
 
@@ -68,22 +69,13 @@ class Outliers:
 
     def __post_init__(self) -> None:
         n, share = self.n_neighbors, self.contamination
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-            raise InvalidInput(
-                f"The 'n_neighbors' parameter of Outliers must be an integer from 1. Got {n!r} "
-                "instead."
+        check_whole(n, "n_neighbors", "Outliers")
+        if share != "auto":
+            check_number(
+                share, "contamination", "Outliers", above=0, most=0.5, or_else=", or 'auto'"
             )
-        is_number = isinstance(share, float | int | np.floating) and not isinstance(share, bool)
-        if share != "auto" and not (is_number and 0 < share <= 0.5):
-            raise InvalidInput(
-                "The 'contamination' parameter of Outliers must be a number above 0 and at most "
-                f"0.5, or 'auto'. Got {share!r} instead."
-            )
-        if self.fitted_on not in get_args(Rows):
-            raise InvalidInput(
-                "The 'fitted_on' parameter of Outliers must be 'support' or 'accepted'. Got "
-                f"{self.fitted_on!r} instead."
-            )
+        known = self.fitted_on in get_args(Rows)
+        require(known, self.fitted_on, "fitted_on", "Outliers", "'support' or 'accepted'")
 
     def fit(self, rows: ArrayLike) -> FittedOutliers:
         """Learn where rows are dense.

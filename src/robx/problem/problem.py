@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
+from robx.parameters import check_number
 from robx.problem.applicants import Applicants
 from robx.problem.bridge import category_codes, coded, guess_schema, holds, in_order
 from robx.problem.support import Support
@@ -67,7 +68,8 @@ class Problem:
         target: Category | None = None,
         threshold: float = 0.5,
     ) -> None:
-        self.threshold = _check_threshold(threshold)
+        check_number(threshold, "threshold", "Problem", least=0, below=1)
+        self.threshold = float(threshold)
         if schema is not None and not isinstance(schema, Schema):
             raise InvalidInput(
                 f"The 'schema' parameter of Problem must be a robx.Schema. Got "
@@ -355,16 +357,6 @@ class Problem:
             f"<Problem: {self.n_rows} rows, {len(self.support)} accepted (score > "
             f"{self.threshold:g}), {len(self.schema)} features>"
         )
-
-
-def _check_threshold(threshold: Any) -> float:
-    is_number = isinstance(threshold, int | float | np.integer | np.floating)
-    if not is_number or isinstance(threshold, bool) or not 0 <= threshold < 1:
-        raise InvalidInput(
-            f"The 'threshold' parameter of Problem must be a number from 0 to below 1. Got "
-            f"{threshold!r} instead."
-        )
-    return float(threshold)
 
 
 def _named(error: Exception) -> str:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from robx.errors import InvalidInput
+from robx.parameters import check_whole, is_whole, require
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.tables import count_rows, take
 
-__all__ = ["ROWS", "SEEDS", "SPLIT", "Fit", "Scenario", "check_share", "check_whole", "stream"]
+__all__ = ["ROWS", "SEEDS", "SPLIT", "Fit", "Scenario", "stream"]
 
 #: What random numbers are for.
 SPLIT, ROWS, SEEDS = range(3)
@@ -173,13 +174,9 @@ class Scenario(ABC):
         iterator of fitted classifiers
             In order, trained as they are asked for, some at a time.
         """
-        if n_jobs is not None:
-            is_count = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-            if not is_count or n_jobs == 0:
-                raise InvalidInput(
-                    f"The 'n_jobs' parameter of {self._name} must be an integer other than 0, or "
-                    f"None for all cores. Got {n_jobs!r} instead."
-                )
+        sound = n_jobs is None or (is_whole(n_jobs) and n_jobs != 0)
+        expected = "an integer other than 0, or None for all cores"
+        require(sound, n_jobs, "n_jobs", self._name, expected)
         labels = _read_labels(y)
         if count_rows(X) != len(labels):
             raise InvalidInput(
@@ -196,25 +193,6 @@ class Scenario(ABC):
 def stream(seed: int, *purpose: int) -> np.random.Generator:
     """Random numbers for one purpose, apart from those that the seed alone would give."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=purpose))
-
-
-def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:
-    """Refuse what is not a whole number from `least`."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise InvalidInput(
-            f"The '{name}' parameter of {owner} must be an integer from {least}. Got {value!r} "
-            "instead."
-        )
-
-
-def check_share(value: Any, name: str, owner: str) -> None:
-    """Refuse what is not a share of a table: above 0 and below 1."""
-    if not isinstance(value, float | np.floating) or not 0 < value < 1:
-        raise InvalidInput(
-            f"The '{name}' parameter of {owner} must be a number above 0 and below 1. Got "
-            f"{value!r} instead."
-        )
 
 
 def _read_labels(y: Any) -> NDArray[Any]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
-from robx.scenarios.base import ROWS, SEEDS, Fit, Scenario, check_share, check_whole, stream
+from robx.parameters import check_number, check_whole
+from robx.scenarios.base import ROWS, SEEDS, Fit, Scenario, stream
 from robx.scenarios.estimators import set_seeds
 
 __all__ = ["Bootstrap", "DropRows", "LabelFlips", "MoreData"]
@@ -98,7 +99,7 @@ class LabelFlips(Scenario):
     share: float
 
     def __post_init__(self) -> None:
-        check_share(self.share, "share", "LabelFlips")
+        check_number(self.share, "share", "LabelFlips", above=0, below=1)
 
     def __str__(self) -> str:
         return f"{100 * self.share:.3g}% of labels flipped"
@@ -142,7 +143,7 @@ class MoreData(Scenario):
     steps: int = 20
 
     def __post_init__(self) -> None:
-        check_share(self.first, "first", "MoreData")
+        check_number(self.first, "first", "MoreData", above=0, below=1)
         check_whole(self.steps, "steps", "MoreData")
 
     def __str__(self) -> str:

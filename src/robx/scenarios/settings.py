@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
-from robx.scenarios.base import SEEDS, SPLIT, Fit, Scenario, check_whole, stream
+from robx.parameters import check_whole
+from robx.scenarios.base import SEEDS, SPLIT, Fit, Scenario, stream
 from robx.scenarios.estimators import check_estimator, check_parameter, fresh, set_seeds
 
 __all__ = ["Hyperparameter", "NewSeed", "OtherHalf", "OtherLibrary"]

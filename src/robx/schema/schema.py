@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
+from robx.parameters import is_number, require
 from robx.schema.codec import Codec
 from robx.schema.feature import Feature
 from robx.schema.files import read_plain, write_plain
@@ -398,9 +399,7 @@ class Schema:
 
 def check_norm(norm: Any, owner: str) -> None:
     """Refuse a norm that is neither 1 nor 2."""
-    is_number = isinstance(norm, int | float | np.integer | np.floating)
-    if not is_number or isinstance(norm, bool) or norm not in (1, 2):
-        raise InvalidInput(f"The 'norm' parameter of {owner} must be 1 or 2. Got {norm!r} instead.")
+    require(is_number(norm) and norm in (1, 2), norm, "norm", owner, "1 or 2")
 
 
 def _respecified(feature: Feature, changes: dict[str, Any]) -> Feature:
