@@ -14,12 +14,15 @@ from robx.trees import BlackBox, TreeEnsemble, import_model
 
 __all__ = ["acceptance", "import_models", "refuse_seen", "remember", "scores"]
 
+#: Models whose scores differ by less, on so many training rows, are one model.
+SAME, MOST_ROWS = 1e-6, 1000
+
 
 def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox]:
     """Import models that score the same class as the problem's does."""
     if not isinstance(models, Sequence) or isinstance(models, str) or len(models) == 0:
         raise InvalidInput(
-            "The 'models' parameter must be a list of at least one retrained model. Got "
+            "Models that come after must be a list of at least one retrained model. Got "
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
@@ -50,19 +53,26 @@ def acceptance(
 
 def remember(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
     """Note that something about the problem was chosen by looking at these models."""
-    problem.models_seen |= {_digest(model) for model in models}
+    problem.models_seen += tuple(_portraits(problem, models))
 
 
 def refuse_seen(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
     """Refuse to judge by models that were used to choose: they would flatter the choice."""
-    seen = [k for k, model in enumerate(models) if _digest(model) in problem.models_seen]
-    if seen:
-        raise InvalidInput(
-            f"Model {seen[0]} of {len(models)} was used to choose tau for this problem, so it "
-            "cannot judge the answers as well. Choose with some models and evaluate with others."
-        )
+    if not problem.models_seen:
+        return
+    for k, portrait in enumerate(_portraits(problem, models)):
+        if any(np.allclose(portrait, seen, rtol=0, atol=SAME) for seen in problem.models_seen):
+            raise InvalidInput(
+                f"Model {k} of {len(models)} was used to choose tau for this problem, so it "
+                "cannot judge the answers as well. Choose with some models and evaluate with "
+                "others."
+            )
 
 
-def _digest(model: TreeEnsemble | BlackBox) -> str:
-    """Tell models apart: ensembles by what they hold, others by which object they are."""
-    return model.digest if isinstance(model, TreeEnsemble) else f"object {id(model.model)}"
+def _portraits(
+    problem: Problem, models: Sequence[TreeEnsemble | BlackBox]
+) -> list[NDArray[np.float64]]:
+    """Give each model's scores of training rows: whatever it is wrapped in, it is the same one."""
+    n = len(problem.all_rows)
+    some = np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp))
+    return list(scores(models, problem.codec.write(problem.all_rows[some])))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import os
 import signal
@@ -75,7 +76,7 @@ def test_the_table_is_tidy_and_complete() -> None:
     assert set(table.seed) == {0, 1, "all"}
     common = {"coverage", "base_validity", "validity", "worst_model_validity", "end_to_end"}
     common |= {"all_models_validity", "cost_l1", "cost_l2", "n_changes", "lof", "lof_raw"}
-    common |= {"stability", "seconds", "n_applicants"}
+    common |= {"stability", "seconds", "n_applicants", "n_answered", "n_models"}
     for method, more in (("NN", set[str]()), ("+", {"tau"})):
         for scenario in scenarios:
             for seed in (0, 1, "all"):
@@ -197,6 +198,45 @@ def test_missing_values_and_categories_have_a_place_among_outliers() -> None:
     study = robx.Study(boosted(enable_categorical=True), frame, Y)
     table = robx.evaluate(study, {"NN": NN}, Bootstrap(), seeds=1, n_models=2)
     assert np.isfinite(value(table, "lof_raw"))
+
+
+def test_all_methods_are_measured_by_the_same_noise() -> None:
+    methods = {"NN": NN, "loud": robx.RobX(tau=0.0, sigma=0.5)}  # which answer alike
+    table = robx.evaluate(STUDY, methods, Bootstrap(), seeds=1, n_models=1)
+    assert value(table, "stability", "NN") == value(table, "stability", "loud")
+
+
+def test_a_point_among_repeated_rows_is_not_the_mean() -> None:
+    rows = X.round(0)
+    study = robx.Study(boosted(), rows, Y)
+    table = robx.evaluate(study, {"NN": NN}, Bootstrap(), seeds=1, n_models=1)
+    assert value(table, "lof_raw") <= 10
+
+
+def test_the_strictest_model_s_share_lies_in_its_interval() -> None:
+    table = robx.evaluate(STUDY, {"NN": NN}, Bootstrap(), seeds=5, n_models=20)
+    rows = table[table.metric == "worst_model_validity"]
+    assert ((rows.low <= rows.value) & (rows.value <= rows.high)).all()
+
+
+def test_models_that_do_not_differ_are_counted_once() -> None:
+    scenarios = {"same": robx.scenarios.NewSeed(), "boot": Bootstrap()}
+    table = robx.evaluate(STUDY, {"NN": NN}, scenarios, seeds=1, n_models=4)
+    counts = table[(table.metric == "n_models") & (table.seed == 0)].set_index("scenario").value
+    assert counts["same"] == 1
+    assert counts["boot"] == 4
+
+
+def test_who_cannot_be_read_counts_as_a_failure_and_stops_nobody() -> None:
+    people = X[300:].copy()
+    people.iloc[0, 0] = np.nan
+    model = LogisticRegression().fit(X[:200], Y[:200])
+    later = [LogisticRegression(C=0.1).fit(X[200:300], Y[200:300])]
+    problem = robx.Problem(model, X[:200])
+    table = robx.evaluate(problem, {"NN": NN}, later, applicants=people)
+    n = value(table, "n_applicants")
+    assert value(table, "n_answered") == n - 1
+    assert value(table, "coverage") == pytest.approx((n - 1) / n)
 
 
 # --- the same table every time --------------------------------------------------------------------
@@ -335,6 +375,10 @@ def test_a_torn_last_line_is_dropped_and_damage_elsewhere_is_an_error(tmp_path: 
         log.write_bytes(damaged + lines[1])
         with pytest.raises(robx.InvalidInput, match="^Line 1 of 'log.jsonl' is"):
             Log(log)
+    log.write_bytes(b"my notes")
+    with pytest.raises(robx.InvalidInput, match="The end of 'log.jsonl' is no part of a log"):
+        Log(log)
+    assert log.read_bytes() == b"my notes"
     short = json.loads(lines[0])
     short["accepted"] += "1"
     log.write_text(json.dumps(short) + "\n")
@@ -400,6 +444,21 @@ def test_models_that_tau_was_chosen_with_are_refused_as_judges() -> None:
     assert value(table, "validity", "R") > 0
     with pytest.raises(robx.InvalidInput, match="Model 1 of 2 was used to choose tau"):
         robx.evaluate(problem, robust, [later[2], later[0]], applicants=X[350:])
+    # Nor in another guise.
+    for guise in (robx.BlackBox(later[0]), later[0].predict_proba, copy.deepcopy(later[0])):
+        with pytest.raises(robx.InvalidInput, match="Model 0 of 1 was used to choose tau"):
+            robx.evaluate(problem, robust, [guise], applicants=X[350:])
+
+
+def test_a_rehearsal_cannot_change_what_the_judges_are_made_from() -> None:
+    study = replace(STUDY, estimator=boosted(n_estimators=7))
+
+    def meddling(rehearsal: robx.Rehearsal) -> robx.NearestNeighbour:
+        rehearsal.estimator.set_params(n_estimators=1)
+        return NN
+
+    robx.evaluate(study, {"NN": meddling}, Bootstrap(), seeds=1, n_models=1)
+    assert study.estimator.n_estimators == 7
 
 
 def test_a_rehearsal_that_asks_for_the_models_that_judge_does_not_get_them() -> None:
@@ -451,6 +510,33 @@ def test_candidates_for_a_model_in_production(tmp_path: Path) -> None:
     assert set(table.scenario) == {"given models"}
 
 
+def test_answers_that_were_handed_out_are_judged() -> None:
+    model = boosted().fit(X[:200], Y[:200])
+    problem = robx.Problem(model, X[:200], SCHEMA)
+    people = X[300:]
+    handed = NN.explain(problem, people)
+    candidates = {
+        "march": boosted(max_depth=2).fit(X[200:300], Y[200:300]),
+        "april": boosted(max_depth=4).fit(X[200:300], Y[200:300]),
+    }
+    methods = {"given": robx.Given(points=handed.frame), "NN": NN}
+    table = robx.evaluate(problem, methods, candidates, applicants=people)
+    rows = table[(table.metric == "validity") & (table.seed == 0)]
+    kept = rows.set_index(["scenario", "method"]).value
+    for name, candidate in candidates.items():
+        hand = (candidate.predict_proba(handed.frame)[handed.ok, 1] > 0.5).mean()
+        assert kept[name, "given"] == kept[name, "NN"] == pytest.approx(hand)
+    assert kept["march", "NN"] != kept["april", "NN"]
+
+
+def test_scenarios_may_come_as_a_list_under_their_own_names() -> None:
+    some = [Bootstrap(), DropRows(2)]
+    table = robx.evaluate(STUDY, {"NN": NN}, some, seeds=1, n_models=1)
+    assert set(table.scenario) == {"bootstrap", "drop 2 rows"}
+    with pytest.raises(robx.InvalidInput, match="Two scenarios have the same name"):
+        robx.evaluate(STUDY, {"NN": NN}, [Bootstrap(), Bootstrap()], seeds=1)
+
+
 # --- at the door ----------------------------------------------------------------------------------
 
 
@@ -474,6 +560,10 @@ def test_candidates_for_a_model_in_production(tmp_path: Path) -> None:
         ({"outliers": 3}, "'outliers' parameter of evaluate must be robx"),
         ({"log": "log.csv"}, "The log of an evaluation is a .jsonl file. Got 'log.csv'"),
         ({"log": "nowhere/log.jsonl"}, "The log's folder 'nowhere' does not exist"),
+        ({"log": "."}, "The log of an evaluation is a .jsonl file"),
+        ({"log": 3}, "'log' parameter of evaluate must be the path of a .jsonl file"),
+        ({"common": "no"}, "'common' parameter of evaluate must be true or false"),
+        ({"n_jobs": 0}, "'n_jobs' parameter of evaluate must be an integer other than 0"),
         ({"problem": replace(STUDY, threshold=0.0)}, "declines none of the 120 rows set aside"),
     ],
 )
@@ -481,6 +571,25 @@ def test_what_makes_no_sense_is_refused(changed: dict[str, Any], said: str) -> N
     sound = {"problem": STUDY, "methods": {"NN": NN}, "scenario": DropRows(1), "n_models": 1}
     with pytest.raises(robx.InvalidInput, match=said):
         robx.evaluate(**{**sound, **changed})
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        {"scenario": {"a": Bootstrap(), "b": robx.scenarios.Hyperparameter({"deep": [3]})}},
+        {"scenario": {"a": Bootstrap(), "b": DropRows(10**6)}},
+        {"n_jobs": 0},
+        {"log": "nowhere/log.jsonl"},
+    ],
+)
+def test_what_is_wrong_is_found_before_anything_is_trained(late: dict[str, Any]) -> None:
+    rows = X.assign(id=np.arange(len(X), dtype=float))
+    Recorder.fitted.clear()
+    with pytest.raises(robx.InvalidInput):
+        robx.evaluate(
+            robx.Study(Recorder(), rows, Y), {"NN": NN}, **{"scenario": Bootstrap(), **late}
+        )
+    assert Recorder.fitted == []
 
 
 def test_what_makes_no_sense_with_a_problem_is_refused() -> None:

@@ -8,7 +8,11 @@ import pytest
 from catboost import CatBoostClassifier
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import robx
 from robx.scenarios import Bootstrap, OtherHalf
@@ -68,12 +72,42 @@ def test_catboost_with_categories_can_be_studied() -> None:
     assert (table[table.metric == "coverage"].value == 1).all()
 
 
+class Silent(LogisticRegression):  # type: ignore[misc]
+    """Its fit returns nothing."""
+
+    def fit(self, X: Any, y: Any) -> None:
+        super().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Silent(),
+        StackingClassifier([("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]),
+        make_pipeline(OneHotEncoder(handle_unknown="error"), LogisticRegression()),
+    ],
+)
+def test_estimators_of_all_sorts_can_be_studied(estimator: Any) -> None:
+    people = X.round(1)
+    if isinstance(estimator, Pipeline):  # which has not seen every value, and refuses those
+        people = people.astype(str)
+    study = robx.Study(estimator, people, Y)
+    table = robx.evaluate(study, {"NN": robx.NearestNeighbour()}, Bootstrap(), seeds=1, n_models=1)
+    assert (table[table.metric == "coverage"].value > 0.3).all()
+
+
+def test_a_base_model_that_cannot_be_trained_says_whose_it_is() -> None:
+    study = replace(STUDY, estimator=LogisticRegression(C=-1))
+    with pytest.raises(robx.InvalidInput, match="of seed 0 could not be trained. Logistic.* says"):
+        robx.evaluate(study, {"NN": robx.NearestNeighbour()}, Bootstrap(), seeds=1, n_models=1)
+
+
 def test_a_base_model_that_would_lack_a_class_is_refused() -> None:
     labels = np.where(np.arange(300) == 0, 2, Y)
     study = replace(STUDY, y=labels)
     seed = next(seed for seed in range(9) if 0 not in study.split(seed)[0])
     with pytest.raises(robx.InvalidInput, match=f"of seed {seed} would see no row of class 2"):
-        study.base(study.split(seed)[0], seed)
+        study.check(Bootstrap(), seed, 1)
 
 
 def test_the_estimator_itself_is_not_touched() -> None:
@@ -96,10 +130,15 @@ def test_a_rehearsal_gives_the_same_models_again_for_the_same_seed_only() -> Non
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"estimator": RandomForestClassifier}, "must be an object with fit, predict_proba and"),
-        ({"estimator": "xgboost"}, "must be an object with fit, predict_proba and"),
-        ({"y": Y[:-1]}, "one for each of the 300 rows. Got an array of shape \\(299,\\)"),
-        ({"y": np.zeros((300, 2))}, "Got an array of shape \\(300, 2\\)"),
+        ({"estimator": RandomForestClassifier}, "must be a classifier in scikit-learn's form"),
+        ({"estimator": "xgboost"}, "must be a classifier in scikit-learn's form"),
+        ({"y": Y[:-1]}, "one for each of the 300 rows of X. Got 299"),
+        ({"y": np.zeros((300, 2))}, "one label for each row. Got shape \\(300, 2\\)"),
+        ({"y": np.where(Y == 1, np.nan, 0)}, "must have a label for every row"),
+        ({"y": np.zeros(300)}, "must have at least two classes"),
+        ({"target": "good"}, "must be one of the labels, \\[0, 1\\]. Got 'good' instead"),
+        ({"threshold": 1}, "must be a number from 0 to below 1. Got 1 instead"),
+        ({"schema": {}}, "must be a robx.Schema, or None. Got {} instead"),
         ({"test": 0}, "must be a number above 0 and below 1. Got 0 instead"),
         ({"test": 1.0}, "must be a number above 0 and below 1. Got 1.0 instead"),
         ({"test": "most"}, "must be a number above 0 and below 1. Got 'most' instead"),

@@ -14,12 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.metrics import FittedOutliers
-from robx.problem import Counterfactuals, Problem
+from robx.problem import Counterfactuals, Problem, Status
+from robx.retrained import acceptance
+from robx.robustness import Noise
+from robx.tables import take
+from robx.trees import BlackBox, TreeEnsemble
 
 __all__ = ["Answers", "Cell", "coordinates"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+#: Raw outlier factors above this count as this.
+MOST_FACTOR = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +36,7 @@ class Answers:
     Parameters
     ----------
     points : table of shape (n, d)
+        A row for each who asks; those who are accepted already do not.
     answered : (n,) bool
         Who has an answer that keeps every promise.
     accepted : (n,) bool
@@ -56,29 +64,43 @@ class Answers:
         outliers: Mapping[str, FittedOutliers],
         seconds: float,
     ) -> Answers:
-        """Measure what a method gave."""
-        people, points = problem.read(answer.applicants), problem.read(answer.points)
+        """Measure what a method gave; all methods by the same noise."""
+        asked = np.flatnonzero([status != Status.ACCEPTED for status in answer.status])
+        table, answered = take(answer.points, asked), answer.ok[asked]
+        people = problem.read(take(answer.applicants, asked)).matrix
+        points = problem.read(table)
+        stability = np.full(len(asked), np.nan)
+        stability[answered] = problem.stability(points.matrix[answered], Noise()).value
         measures = {
-            "cost_l1": problem.rules.cost(points.matrix, people.matrix, 1),
-            "cost_l2": problem.rules.cost(points.matrix, people.matrix, 2),
-            "n_changes": answer.n_changes.astype(np.float64),
-            "stability": answer.stability,
+            "cost_l1": problem.rules.cost(points.matrix, people, 1),
+            "cost_l2": problem.rules.cost(points.matrix, people, 2),
+            "n_changes": answer.n_changes[asked].astype(np.float64),
+            "stability": stability,
         }
         places = coordinates(problem, points.matrix)
         for name, fitted in outliers.items():
             suffix = f"_{name}" if name else ""
             factor = fitted.factor(places)
             measures[f"lof{suffix}"] = fitted.label_of(factor).astype(np.float64)
-            measures[f"lof_raw{suffix}"] = factor
+            # Beside rows that repeat, the factor has no bound: one point must not be the mean.
+            measures[f"lof_raw{suffix}"] = np.minimum(factor, MOST_FACTOR)
         tau = answer.settings.get("tau")
         return cls(
-            answer.points,
-            answer.ok,
+            table,
+            answered,
             points.score > problem.threshold,
             measures,
-            seconds / len(answer),
+            seconds / max(len(asked), 1),
             tau if isinstance(tau, float) else None,
         )
+
+    def judged_by(self, models: Sequence[TreeEnsemble | BlackBox], threshold: float) -> Bools:
+        """Whether each model accepts each answer: (models, n); none where there is no answer."""
+        verdicts = np.zeros((len(models), len(self.answered)), dtype=bool)
+        if self.answered.any():
+            answers = take(self.points, np.flatnonzero(self.answered))
+            verdicts[:, self.answered] = acceptance(models, answers, threshold)
+        return verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +114,9 @@ class Cell:
         Of the base model.
     answered, accepted : (n,) bool
     later : (models, n) bool
-        Which points each new model accepts.
+        Which answers each new model accepts.
+    n_models : int
+        How many of these models differ.
     measures : mapping from names to (n,) float64
     seconds : float
     tau : float, optional
@@ -104,20 +128,31 @@ class Cell:
     answered: Bools
     accepted: Bools
     later: Bools
+    n_models: int
     measures: Mapping[str, Floats]
     seconds: float
     tau: float | None
 
     @classmethod
-    def of(cls, method: str, scenario: str, seed: int, answers: Answers, later: Bools) -> Cell:
-        """Join answers with what new models say of them."""
+    def of(
+        cls,
+        method: str,
+        scenario: str,
+        seed: int,
+        answers: Answers,
+        models: Sequence[TreeEnsemble | BlackBox],
+        threshold: float,
+    ) -> Cell:
+        """Have new models judge answers."""
+        different = {model.digest if isinstance(model, TreeEnsemble) else model for model in models}
         return cls(
             method,
             scenario,
             seed,
             answers.answered,
             answers.accepted,
-            later,
+            answers.judged_by(models, threshold),
+            len(different),
             answers.measures,
             answers.seconds,
             answers.tau,
@@ -137,6 +172,7 @@ class Cell:
             "answered": _as_text(self.answered),
             "accepted": _as_text(self.accepted),
             "later": [_as_text(row) for row in self.later],
+            "n_models": self.n_models,
             "measures": {
                 name: [value if np.isfinite(value) else None for value in values.tolist()]
                 for name, values in self.measures.items()
@@ -165,6 +201,7 @@ class Cell:
             answered=answered,
             accepted=accepted,
             later=np.array(later, dtype=bool).reshape(len(later), n),
+            n_models=int(plain["n_models"]),
             measures=measures,
             seconds=float(plain["seconds"]),
             tau=None if plain["tau"] is None else float(plain["tau"]),

@@ -13,25 +13,28 @@ from typing import Any
 
 from robx.errors import InvalidInput
 from robx.evaluation.cells import Cell
+from robx.parameters import require
 
 __all__ = ["Log"]
 
 FORMAT = 1
+#: How every line begins.
+BEGINNING = b'{"robx_cell"'
 
 
 class Log:
-    """Cells by key, kept in a file if there is one.
+    """Cells by key, kept in a file.
 
     Parameters
     ----------
-    path : path of a ``.jsonl`` file, or None to keep nothing
+    path : path of a ``.jsonl`` file
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        self._path = None if path is None else Path(path)
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        is_path = isinstance(path, str | os.PathLike)
+        require(is_path, path, "log", "evaluate", "the path of a .jsonl file, or None")
+        self._path = Path(path)
         self._cells: dict[str, Cell] = {}
-        if self._path is None:
-            return
         if self._path.suffix != ".jsonl":
             raise InvalidInput(
                 f"The log of an evaluation is a .jsonl file. Got '{self._path.name}'."
@@ -40,8 +43,12 @@ class Log:
             raise InvalidInput(
                 f"The log's folder '{self._path.parent}' does not exist. Make it first."
             )
-        if self._path.exists():
-            self._read(self._path)
+        try:
+            if self._path.exists():
+                self._read(self._path)
+            self._path.open("ab").close()
+        except OSError as error:
+            raise InvalidInput(f"The log '{self._path}' cannot be used: {error}.") from error
 
     def _read(self, path: Path) -> None:
         content = path.read_bytes()
@@ -49,6 +56,8 @@ class Log:
         for number, line in enumerate((whole + end).splitlines(), start=1):
             key, cell = _parsed(line, f"Line {number} of '{path.name}'")
             self._cells[key] = cell
+        if torn and not torn.startswith(BEGINNING[: len(torn)]):
+            raise InvalidInput(f"The end of '{path.name}' is no part of a log. Take another file.")
         if torn:  # a kill came while it was written
             with path.open("r+b") as file:
                 file.truncate(len(whole + end))
@@ -60,8 +69,6 @@ class Log:
     def add(self, key: str, cell: Cell) -> None:
         """Keep a finished cell; on disk when this returns."""
         self._cells[key] = cell
-        if self._path is None:
-            return
         line = json.dumps({"robx_cell": FORMAT, "key": key, **cell.to_dict()}, allow_nan=False)
         with self._path.open("ab") as file:
             file.write(line.encode() + b"\n")

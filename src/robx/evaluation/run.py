@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
-from types import CodeType, FunctionType
 from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 
 from robx.errors import InvalidInput
 from robx.evaluation.cells import Answers, Cell, coordinates
+from robx.evaluation.digests import digest
 from robx.evaluation.log import Log
+from robx.evaluation.plan import Models, Plan, make_plan
 from robx.evaluation.study import Base, Rehearsal, Study
 from robx.evaluation.table import tabulate
 from robx.methods import Method
 from robx.metrics import Outliers
-from robx.parameters import check_whole, is_whole, require
+from robx.parameters import is_whole, require
 from robx.problem import Problem
 from robx.progress import Progress
-from robx.retrained import acceptance, import_models, refuse_seen
+from robx.retrained import refuse_seen
 from robx.scenarios import Scenario
-from robx.tables import as_named_frame, as_pandas, count_rows, take
-from robx.trees import BlackBox, TreeEnsemble
+from robx.tables import take
 
 __all__ = ["evaluate"]
 
-Models = list[TreeEnsemble | BlackBox]
 Maker = Callable[[Rehearsal], Method]
-#: The name of the scenario where models are given.
-GIVEN = "given models"
 
 
 def evaluate(
     problem: Study | Problem,
     methods: Mapping[str, Method | Maker],
-    scenario: Scenario | Mapping[str, Scenario] | Sequence[Any],
+    scenario: Scenario | Mapping[str, Any] | Sequence[Any],
     *,
     applicants: Any = None,
     seeds: int | Sequence[int] = 5,
@@ -57,7 +51,8 @@ def evaluate(
 
     With a `Study`: for each seed base models are trained, their declined applicants answered by
     each method, and new models made by each scenario asked about the answers. With a `Problem`: the
-    model is what it is, and `scenario` is a list of models that might follow it.
+    model is what it is, and `scenario` holds models that might follow it: a list, judged together,
+    or a mapping from names, judged one by one.
 
     A method that has to choose something, such as tau, is given as a function from a `Rehearsal` to
     a method. It sees only the base model and its training rows; the models that judge are made
@@ -68,7 +63,8 @@ def evaluate(
     problem : Study or Problem
     methods : mapping from names to methods
         Or to functions from a `Rehearsal` to a method.
-    scenario : Scenario, mapping from names to scenarios, or list of models
+    scenario : Scenario, list of scenarios, or mapping from names to scenarios
+        With a `Problem`: a list of models, or a mapping from names to models.
     applicants : table, optional
         Who asks; only, and always, with a `Problem`. Those who are accepted already are left out.
     seeds : int or sequence of int
@@ -82,7 +78,8 @@ def evaluate(
         Whether validity and costs are over the applicants whom all methods answer; else they are
         over those whom the method itself answers.
     log : path of a .jsonl file, optional
-        Finished cells are kept here and not done again when the same evaluation is called again.
+        Finished cells are kept here, and not done again when the same evaluation is called again:
+        the same data, estimator, methods, scenarios and code.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     n_jobs : int, optional
@@ -98,8 +95,11 @@ def evaluate(
         the base model accepts as handed out), ``validity`` (that the new models accept, on
         average), ``worst_model_validity``, ``all_models_validity``, ``end_to_end`` (coverage times
         base validity times validity), ``cost_l1`` and ``cost_l2`` in units of the features' scales,
-        ``n_changes``, ``stability``, ``lof`` (mean of +1 for inliers and -1 for outliers),
-        ``lof_raw``, ``seconds`` for an applicant, ``n_applicants`` (the sum, for all) and ``tau``.
+        ``n_changes``, ``stability`` (of all methods by the same noise), ``lof`` (mean of +1 for
+        inliers and -1 for outliers), ``lof_raw`` (factors above 10 count as 10), ``seconds`` for an
+        applicant, ``tau``, and the counts ``n_applicants``, ``n_answered`` and ``n_models`` (those
+        that differ; a scenario without any chance in it may make the same model again). A base
+        model for which nobody is answered has no validity, and is left out of that of ``"all"``.
 
     Examples
     --------
@@ -114,97 +114,17 @@ def evaluate(
     True
     """
     _check_methods(methods)
-    plan = _plan(problem, scenario, applicants, seeds, n_models)
+    require(isinstance(common, bool), common, "common", "evaluate", "true or false")
+    sound = n_jobs is None or (is_whole(n_jobs) and n_jobs != 0)
+    require(sound, n_jobs, "n_jobs", "evaluate", "an integer other than 0, or None for all cores")
     settings = _named_outliers(outliers)
-    judged = Run(plan, dict(methods), settings, Log(log), n_jobs)
+    plan = make_plan(problem, scenario, applicants, _seeds(seeds), n_models)
+    judged = Run(plan, dict(methods), settings, None if log is None else Log(log), n_jobs)
     shown = sys.stderr.isatty() if progress is None else progress
     total = len(methods) * len(plan.scenarios) * len(plan.seeds)
     with Progress(total, "evaluate", "cells", shown=shown) as bar:
         cells = [cell for seed in plan.seeds for cell in judged.cells(seed, bar)]
     return tabulate(cells, list(methods), list(plan.scenarios), common=common)
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Where base models and their successors come from."""
-
-    scenarios: tuple[str, ...]
-    seeds: tuple[int, ...]
-    #: The base models of a seed, each with the scenarios that start from it.
-    bases: Callable[[int], Iterable[tuple[tuple[str, ...], Callable[[], Base]]]]
-    #: The models that follow a base model under a scenario.
-    changed: Callable[[str, Base, int | None], Models]
-    #: Stands for everything that goes into a scenario's cells but the method.
-    digest: Callable[[str], str]
-
-
-def _plan(problem: Any, scenario: Any, applicants: Any, seeds: Any, n_models: int) -> Plan:
-    check_whole(n_models, "n_models", "evaluate")
-    if isinstance(problem, Study):
-        return _plan_of_study(problem, scenario, applicants, _seeds(seeds), n_models)
-    if isinstance(problem, Problem):
-        return _plan_of_problem(problem, scenario, applicants)
-    raise InvalidInput(
-        "evaluate takes a robx.Study, or a robx.Problem with a list of models and applicants. Got "
-        f"{type(problem).__name__}."
-    )
-
-
-def _plan_of_study(
-    study: Study, scenario: Any, applicants: Any, seeds: tuple[int, ...], n_models: int
-) -> Plan:
-    named = {str(scenario): scenario} if isinstance(scenario, Scenario) else scenario
-    is_named = isinstance(named, Mapping) and len(named) > 0
-    if not is_named or not all(isinstance(one, Scenario) for one in named.values()):
-        raise InvalidInput(
-            "With a Study, the 'scenario' parameter of evaluate must be a scenario, such as "
-            f"robx.scenarios.Bootstrap(), or a mapping from names to scenarios. Got {scenario!r}."
-        )
-    if applicants is not None:
-        raise InvalidInput(
-            "A Study sets applicants aside itself. Leave 'applicants' out, or pass a Problem."
-        )
-    scenarios: dict[str, Scenario] = {str(name): one for name, one in named.items()}
-
-    def bases(seed: int) -> Iterable[tuple[tuple[str, ...], Callable[[], Base]]]:
-        starts: dict[bytes, list[str]] = {}
-        for name, one in scenarios.items():
-            starts.setdefault(study.base_rows(one, seed).tobytes(), []).append(name)
-        for start, names in starts.items():
-            rows = np.frombuffer(start, dtype=np.intp)
-            yield tuple(names), lambda rows=rows: study.base(rows, seed)  # type: ignore[misc]
-
-    of_study = _digest_of_study(study)
-    return Plan(
-        tuple(scenarios),
-        seeds,
-        bases,
-        lambda name, base, n_jobs: study.changed(scenarios[name], base, n_models, n_jobs),
-        lambda name: _digest(of_study, joblib.hash(scenarios[name]), n_models),
-    )
-
-
-def _plan_of_problem(problem: Problem, models: Any, applicants: Any) -> Plan:
-    if isinstance(models, Scenario | Mapping):
-        raise InvalidInput(
-            "A scenario trains models anew, which a Problem cannot. Pass a robx.Study with the "
-            "estimator and the labels, or a list of models that might follow this one."
-        )
-    if applicants is None or count_rows(applicants) == 0:
-        raise InvalidInput(
-            "With a Problem, evaluate needs the 'applicants' to answer, at least one."
-        )
-    later = import_models(problem, models)
-    refuse_seen(problem, later)
-    declined = ~(problem.read(applicants, "applicants").score > problem.threshold)
-    if not declined.any():
-        raise InvalidInput("evaluate needs applicants whom the model declines. Got none.")
-    base = Base(0, problem, take(applicants, np.flatnonzero(declined)), None)
-    what = [base.applicants, *(getattr(m, "digest", id(m)) for m in (problem.model, *later))]
-    digest = _digest(_digest_of_table(what[0]), what[1:], problem.schema, problem.threshold)
-    return Plan(
-        (GIVEN,), (0,), lambda _: [((GIVEN,), lambda: base)], lambda *_: later, lambda _: digest
-    )
 
 
 @dataclass(eq=False)
@@ -214,9 +134,10 @@ class Run:
     plan: Plan
     methods: dict[str, Method | Maker]
     outliers: dict[str, Outliers]
-    log: Log
+    log: Log | None
     n_jobs: int | None
     _warm: set[str] = field(default_factory=set)
+    _digests: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def cells(self, seed: int, bar: Progress) -> list[Cell]:
         """Give all cells of a seed; what the log has is not done again."""
@@ -225,14 +146,14 @@ class Run:
             work = _Work(train, self.outliers)
             for method in self.methods:
                 for name in names:
-                    bar.say(f"seed {seed}, {name}: {method}")
+                    bar.say(f"{method}, seed {seed}")
                     cells.append(self._cell(work, method, name, seed))
                     bar.add(1)
         return cells
 
     def _cell(self, work: _Work, method: str, scenario: str, seed: int) -> Cell:
-        key = self._key(method, scenario, seed)
-        done = self.log.get(key)
+        key = "" if self.log is None else self._key(method, scenario, seed)
+        done = None if self.log is None else self.log.get(key)
         if done is not None:  # the same cell, under the names of today
             return replace(done, method=method, scenario=scenario)
         if method not in work.answers:
@@ -242,9 +163,9 @@ class Run:
             work.models[scenario] = self.plan.changed(scenario, work.base, self.n_jobs)
         models = work.models[scenario]
         refuse_seen(problem, models)
-        later = acceptance(models, answers.points, problem.threshold)
-        cell = Cell.of(method, scenario, seed, answers, later)
-        self.log.add(key, cell)
+        cell = Cell.of(method, scenario, seed, answers, models, problem.threshold)
+        if self.log is not None:
+            self.log.add(key, cell)
         return cell
 
     def _answers(self, work: _Work, name: str) -> tuple[Problem, Answers]:
@@ -252,7 +173,7 @@ class Run:
         problem, applicants = work.base.problem.renewed(), work.base.applicants
         method = _made(self.methods[name], name, problem, work.base.rehearsal)
         if name not in self._warm:  # compiling is not what is measured
-            method.explain(problem.renewed(), take(applicants, np.arange(1)))
+            _warm_up(method, problem.renewed(), applicants)
             self._warm.add(name)
         start = time.perf_counter()
         answer = method.explain(problem, applicants)
@@ -260,13 +181,10 @@ class Run:
         return problem, Answers.of(answer, problem, work.fitted, seconds)
 
     def _key(self, method: str, scenario: str, seed: int) -> str:
-        return _digest(
-            version("robx"),
-            self.plan.digest(scenario),
-            _digest_of_method(self.methods[method]),
-            sorted((name, repr(one)) for name, one in self.outliers.items()),
-            seed,
-        )
+        if (method, scenario) not in self._digests:
+            known = [self.plan.origin(scenario), self.methods[method], self.outliers]
+            self._digests[method, scenario] = digest(*known)
+        return digest(self._digests[method, scenario], seed)
 
 
 class _Work:
@@ -297,6 +215,14 @@ class _Work:
         return self._fitted
 
 
+def _warm_up(method: Method, problem: Problem, applicants: Any) -> None:
+    try:
+        method.check(problem, 1)
+    except InvalidInput:  # such as answers that were given for all of them
+        return
+    method.explain(problem, take(applicants, np.arange(1)))
+
+
 def _made(
     method: Method | Maker, name: str, problem: Problem, rehearsal: Rehearsal | None
 ) -> Method:
@@ -307,8 +233,7 @@ def _made(
             f"Method {name!r} is a function of a rehearsal, which a Problem alone cannot give. "
             "Pass a robx.Study, or a method."
         )
-    own = Rehearsal(problem, rehearsal.estimator, rehearsal.X, rehearsal.y, rehearsal.seed)
-    made = method(own)
+    made = method(replace(rehearsal, problem=problem))
     if not isinstance(made, Method):
         raise InvalidInput(f"The function for {name!r} must return a method. Got {made!r}.")
     return made
@@ -349,47 +274,7 @@ def _named_outliers(outliers: Any) -> dict[str, Outliers]:
     named = outliers if isinstance(outliers, Mapping) else {"": outliers or Outliers()}
     if not named or not all(isinstance(one, Outliers) for one in named.values()):
         raise InvalidInput(
-            "The 'outliers' parameter of evaluate must be robx.Outliers, or a mapping from names "
-            f"to them. Got {outliers!r} instead."
+            "The 'outliers' parameter of evaluate must be robx.metrics.Outliers, or a mapping "
+            f"from names to them. Got {outliers!r} instead."
         )
     return {str(name): one for name, one in named.items()}
-
-
-# --- what makes two cells the same ----------------------------------------------------------------
-
-
-def _digest(*parts: Any) -> str:
-    return hashlib.sha256("\n".join(map(repr, parts)).encode()).hexdigest()
-
-
-def _digest_of_table(X: Any) -> str:
-    names = [str(j) for j in range(np.shape(X)[1])] if np.ndim(X) == 2 else []
-    frame = as_pandas(as_named_frame(X, names))
-    rows = pd.util.hash_pandas_object(frame, index=False).to_numpy()
-    return _digest([str(name) for name in frame.columns], rows.tobytes())
-
-
-def _digest_of_study(study: Study) -> str:
-    return _digest(
-        joblib.hash(study.estimator),
-        _digest_of_table(study.X),
-        joblib.hash(study.y),
-        study.schema,
-        study.target,
-        study.threshold,
-        study.test,
-        study.max_applicants,
-    )
-
-
-def _digest_of_method(method: Method | Maker) -> str:
-    if not isinstance(method, FunctionType):
-        return str(joblib.hash(method))
-    held = [cell.cell_contents for cell in method.__closure__ or ()]
-    return str(joblib.hash([_body(method.__code__), held, method.__defaults__]))
-
-
-def _body(code: CodeType) -> list[Any]:
-    """What a function does, as plain values."""
-    constants = [_body(c) if isinstance(c, CodeType) else c for c in code.co_consts]
-    return [code.co_code, code.co_names, constants]

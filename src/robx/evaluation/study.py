@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput, UnsupportedModel
-from robx.parameters import check_number, check_whole
+from robx.parameters import check_number, check_whole, require
 from robx.problem import Problem
 from robx.retrained import import_models
-from robx.scenarios import Scenario, fresh
+from robx.scenarios import Scenario, check_estimator, fresh, read_labels
 from robx.schema import Schema
 from robx.tables import Category, count_rows, take
-from robx.trees import BlackBox, TreeEnsemble
+from robx.trees import BlackBox, TreeEnsemble, import_model
 
 __all__ = ["Base", "Rehearsal", "Study"]
 
@@ -71,20 +72,22 @@ class Study:
     max_applicants: int | None = None
 
     def __post_init__(self) -> None:
-        for verb in ("fit", "predict_proba", "get_params"):
-            if isinstance(self.estimator, type) or not hasattr(self.estimator, verb):
-                raise InvalidInput(
-                    "The 'estimator' parameter of Study must be an object with fit, "
-                    "predict_proba and get_params, such as XGBClassifier(). Got "
-                    f"{self.estimator!r} instead."
-                )
-        labels = np.asarray(self.y)
-        if labels.shape != (count_rows(self.X),):
+        check_estimator(self.estimator, "estimator", "Study")
+        labels = read_labels(self.y)
+        if len(labels) != count_rows(self.X):
             raise InvalidInput(
-                f"The labels of Study must be one for each of the {count_rows(self.X)} rows. Got "
-                f"an array of shape {labels.shape}."
+                f"The labels of Study must be one for each of the {count_rows(self.X)} rows of X. "
+                f"Got {len(labels)}."
             )
         object.__setattr__(self, "y", labels)
+        if self.target is not None and self.target not in labels.tolist():
+            raise InvalidInput(
+                f"The 'target' parameter of Study must be one of the labels, "
+                f"{sorted(set(labels.tolist()))}. Got {self.target!r} instead."
+            )
+        is_schema = self.schema is None or isinstance(self.schema, Schema)
+        require(is_schema, self.schema, "schema", "Study", "a robx.Schema, or None")
+        check_number(self.threshold, "threshold", "Study", least=0, below=1)
         check_number(self.test, "test", "Study", above=0, below=1)
         if self.max_applicants is not None:
             check_whole(self.max_applicants, "max_applicants", "Study")
@@ -100,16 +103,28 @@ class Study:
         train, _ = self.split(seed)
         return np.asarray(train[scenario.base_rows(len(train), seed)])
 
-    def base(self, rows: Rows, seed: int) -> Base:
-        """Train a base model on some rows, and find whom it declines."""
-        X, y = take(self.X, rows), self.y[rows]
-        lacking = sorted(set(self.y.tolist()) - set(y.tolist()))
+    def check(self, scenario: Scenario, seed: int, n_models: int) -> None:
+        """Raise for what would fail once models have been trained."""
+        train, _ = self.split(seed)
+        scenario.fits(self.estimator, self.y[train], n_models, seed)
+        lacking = sorted(set(self.y.tolist()) - set(self.y[self.base_rows(scenario, seed)]))
         if lacking:
             raise InvalidInput(
                 f"The base model of seed {seed} would see no row of class {lacking[0]!r}. Set "
                 "fewer rows aside, or add some of it."
             )
-        model = fresh(self.estimator, np.random.default_rng([seed, TRAIN])).fit(X, y)
+
+    def base(self, rows: Rows, seed: int) -> Base:
+        """Train a base model on some rows, and find whom it declines."""
+        X, y = take(self.X, rows), self.y[rows]
+        model = self._copy(seed)
+        try:
+            model.fit(X, y)
+        except Exception as error:
+            raise InvalidInput(
+                f"The base model of seed {seed} could not be trained. "
+                f"{type(model).__name__} says: {error}"
+            ) from error
         problem = self._problem(model, X)
         _, aside = self.split(seed)
         declined = aside[~(problem.read(take(self.X, aside)).score > problem.threshold)]
@@ -121,15 +136,26 @@ class Study:
         if self.max_applicants is not None and len(declined) > self.max_applicants:
             rng = np.random.default_rng([seed, PICK])
             declined = np.sort(rng.choice(declined, self.max_applicants, replace=False))
-        rehearsal = Rehearsal(problem, self.estimator, X, y, seed)
+        rehearsal = Rehearsal(problem, self._copy(seed), X, y, seed)
         return Base(seed, problem, take(self.X, declined), rehearsal)
+
+    def _copy(self, seed: int) -> Any:
+        return fresh(self.estimator, np.random.default_rng([seed, TRAIN]))
 
     def _problem(self, model: Any, X: Any) -> Problem:
         try:
-            return Problem(model, X, self.schema, self.target, self.threshold)
+            imported = import_model(model, self.target)
         except UnsupportedModel:  # its trees cannot be had, its scores can
-            box = BlackBox(model, self.target)
-            return Problem(box, X, self.schema, threshold=self.threshold)
+            imported = BlackBox(model, self.target)
+        if isinstance(imported, BlackBox):
+            schema = self._guess if self.schema is None else self.schema
+            return Problem(imported, X, schema, threshold=self.threshold)
+        return Problem(model, X, self.schema, self.target, self.threshold)
+
+    @cached_property
+    def _guess(self) -> Schema:
+        """A schema that knows every category of the table, also those of few rows."""
+        return Schema.infer(self.X)
 
     def changed(
         self, scenario: Scenario, base: Base, n_models: int, n_jobs: int | None
@@ -156,6 +182,9 @@ class Study:
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
     """What may be known before the model changes: its own data, and nothing of what comes later.
+
+    It is rosier than what comes: its models, also those of `OtherHalf`, are trained on rows that
+    the base model knows, and so are its applicants.
 
     A method that has something to choose is given to `evaluate` as a function of this. Models to
     choose with come from `models`, which trains on a part of the base model's own rows, with random

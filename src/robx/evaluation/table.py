@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +30,10 @@ def _only(ratios: Floats) -> Floats:
     return np.asarray(ratios[0])
 
 
+def _least(ratios: Floats) -> Floats:
+    return np.asarray(ratios.min(axis=0))
+
+
 def _answered(cell: Cell) -> Any:
     return cell.answered
 
@@ -43,9 +46,7 @@ FIGURES = {
     "coverage": Figure(_answered, _everyone, _only),
     "base_validity": Figure(lambda cell: cell.accepted, _answered, _only),
     "validity": Figure(lambda cell: cell.later.mean(axis=0), _answered, _only),
-    "worst_model_validity": Figure(
-        lambda cell: cell.later, _answered, lambda ratios: ratios.min(axis=0)
-    ),
+    "worst_model_validity": Figure(lambda cell: cell.later, _answered, _least),
     "all_models_validity": Figure(lambda cell: cell.later.all(axis=0), _answered, _only),
     "end_to_end": Figure(
         lambda cell: [cell.answered, cell.accepted, cell.later.mean(axis=0)],
@@ -68,6 +69,7 @@ def tabulate(
         Whether only applicants count whom all methods answer.
     """
     rows: list[tuple[Any, ...]] = []
+    drawn: dict[tuple[int, ...], Resamples] = {}  # all figures of the same people share resamples
     for scenario in scenarios:
         for method in methods:
             own = [c for c in cells if (c.method, c.scenario) == (method, scenario)]
@@ -76,7 +78,7 @@ def tabulate(
             groups.append(("all", list(range(len(own)))))
             for seed, places in groups:
                 some = [own[k] for k in places], [counted[k] for k in places]
-                for metric, interval in _intervals(*some):
+                for metric, interval in _intervals(*some, drawn):
                     rows.append((method, scenario, seed, metric, *interval))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -88,21 +90,33 @@ def _shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
     return cell.only(np.all(beside, axis=0))
 
 
-def _intervals(own: list[Cell], counted: list[Cell]) -> Iterator[tuple[str, Interval]]:
+def _intervals(
+    own: list[Cell], counted: list[Cell], drawn: dict[tuple[int, ...], Resamples]
+) -> Iterator[tuple[str, Interval]]:
     """Work out every metric of the cells of one or more base models."""
-    resamples = _resamples(tuple(len(cell.answered) for cell in own))
+    sizes = tuple(len(cell.answered) for cell in own)
+    if sizes not in drawn:
+        drawn[sizes] = Resamples(sizes)
+    resamples = drawn[sizes]
     whole = {"coverage", "end_to_end"}  # these speak of everyone who asks
     measures = {name: _measure(name) for name in own[0].measures}
     for name, figure in {**FIGURES, **measures}.items():
         cells = own if name in whole else counted
         parts = [figure.parts(cell) for cell in cells]
         weights = [figure.weights(cell) for cell in cells]
-        yield name, resamples.interval(parts, weights, combine=figure.combine)
+        # The least of resampled shares is too low by itself.
+        centred = figure.combine is _least
+        yield name, resamples.interval(parts, weights, combine=figure.combine, centred=centred)
     yield "seconds", _of_models(resamples, [cell.seconds for cell in own])
     if all(cell.tau is not None for cell in own):
         yield "tau", _of_models(resamples, [cell.tau for cell in own])
-    total = float(sum(len(cell.answered) for cell in own))
-    yield "n_applicants", Interval(total, total, total)
+    yield "n_applicants", _count(sum(len(cell.answered) for cell in own))
+    yield "n_answered", _count(sum(int(cell.answered.sum()) for cell in counted))
+    yield "n_models", _count(sum(cell.n_models for cell in own))
+
+
+def _count(number: int) -> Interval:
+    return Interval(float(number), float(number), float(number))
 
 
 def _measure(name: str) -> Figure:
@@ -117,8 +131,3 @@ def _of_models(resamples: Resamples, values: Sequence[Any]) -> Interval:
     """Pool what belongs to base models, not to applicants."""
     each = [np.full(size, value) for size, value in zip(resamples.sizes, values, strict=True)]
     return resamples.interval(each)
-
-
-@lru_cache(maxsize=64)
-def _resamples(sizes: tuple[int, ...]) -> Resamples:
-    return Resamples(sizes)

@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 
 #: Resamples of the applicants of each base model; resamples of base models choose among them.
 WITHIN = 1000
+#: Numbers to hold at a time.
+CELLS = 4_000_000
 
 
 class Interval(NamedTuple):
@@ -101,6 +103,7 @@ class Resamples:
         *,
         combine: Callable[[Floats], Floats] = mean_of_ratios,
         level: float = 0.95,
+        centred: bool = False,
     ) -> Interval:
         """Pool a figure over base models, with an interval.
 
@@ -117,6 +120,9 @@ class Resamples:
         combine : function from (r, k) to (k,)
             Makes one figure of r ratios, for each of k resamples. Their mean unless given.
         level : float
+        centred : bool
+            Whether to move the resampled figures so that their mean is the value: for a figure
+            that resampling biases, such as a least share.
 
         Returns
         -------
@@ -165,9 +171,12 @@ class Resamples:
         known = ~np.isnan(drawn)
         some = known.any(axis=1)
         means = np.where(known, drawn, 0.0).sum(axis=1)[some] / known.sum(axis=1)[some]
+        value = float(figures[has_figure].mean())
+        if centred and len(means):
+            means += value - means.mean()
         tail = _tail(level, n)
         low, high = np.quantile(means, [tail, 1 - tail]) if len(means) else (np.nan, np.nan)
-        return Interval(float(figures[has_figure].mean()), float(low), float(high))
+        return Interval(value, float(low), float(high))
 
     def _figures(
         self,
@@ -186,7 +195,12 @@ class Resamples:
         for part, weight, counts in zip(parts, given, self._counts, strict=True):
             tops, bottoms = _sums(part, weight, counts.shape[1])
             figures.append(_combined(tops, bottoms, np.ones((1, counts.shape[1])), combine)[0])
-            resampled.append(_combined(tops, bottoms, counts.astype(np.float64), combine))
+            some = max(1, CELLS // max(counts.shape[1], 1))
+            blocks = [
+                _combined(tops, bottoms, counts[k : k + some].astype(np.float64), combine)
+                for k in range(0, WITHIN, some)
+            ]
+            resampled.append(np.concatenate(blocks))
         return np.array(figures), np.array(resampled)
 
 
@@ -194,9 +208,10 @@ def _counts(size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """How often each of `size` applicants is in each resample: (WITHIN, size)."""
     if size == 0:
         return np.zeros((WITHIN, 0), dtype=np.uint8)
-    drawn = rng.integers(size, size=(WITHIN, size)) + size * np.arange(WITHIN)[:, None]
-    counts = np.bincount(drawn.ravel(), minlength=WITHIN * size)
-    return counts.reshape(WITHIN, size).astype(np.uint8)
+    counts = np.empty((WITHIN, size), dtype=np.uint8)
+    for row in counts:
+        row[:] = np.bincount(rng.integers(size, size=size), minlength=size)
+    return counts
 
 
 def _sums(part: ArrayLike, weight: ArrayLike, size: int) -> tuple[Floats, Floats]:

@@ -10,9 +10,9 @@ This room trains models. It does not judge them.
 
 from __future__ import annotations
 
-from robx.scenarios.base import Fit, Scenario
+from robx.scenarios.base import Fit, Scenario, read_labels
 from robx.scenarios.data import Bootstrap, DropRows, LabelFlips, MoreData
-from robx.scenarios.estimators import fresh
+from robx.scenarios.estimators import check_estimator, fresh
 from robx.scenarios.settings import Hyperparameter, NewSeed, OtherHalf, OtherLibrary
 
 __all__ = [
@@ -26,5 +26,7 @@ __all__ = [
     "OtherHalf",
     "OtherLibrary",
     "Scenario",
+    "check_estimator",
     "fresh",
+    "read_labels",
 ]

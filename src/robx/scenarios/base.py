@@ -19,7 +19,7 @@ from robx.parameters import check_whole, is_whole, require
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.tables import count_rows, take
 
-__all__ = ["ROWS", "SEEDS", "SPLIT", "Fit", "Scenario", "stream"]
+__all__ = ["ROWS", "SEEDS", "SPLIT", "Fit", "Scenario", "read_labels", "stream"]
 
 #: What random numbers are for.
 SPLIT, ROWS, SEEDS = range(3)
@@ -134,7 +134,7 @@ class Scenario(ABC):
         check_estimator(estimator, "estimator", self._name)
         check_whole(n_models, "n_models", self._name)
         check_whole(seed, "seed", self._name, least=0)
-        labels = _read_labels(y)
+        labels = read_labels(y)
         classes = set(labels.tolist())
         fits = []
         for k in range(n_models):
@@ -177,7 +177,7 @@ class Scenario(ABC):
         sound = n_jobs is None or (is_whole(n_jobs) and n_jobs != 0)
         expected = "an integer other than 0, or None for all cores"
         require(sound, n_jobs, "n_jobs", self._name, expected)
-        labels = _read_labels(y)
+        labels = read_labels(y)
         if count_rows(X) != len(labels):
             raise InvalidInput(
                 f"X and y must have the same number of rows. Got {count_rows(X)} and {len(labels)}."
@@ -195,7 +195,8 @@ def stream(seed: int, *purpose: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=purpose))
 
 
-def _read_labels(y: Any) -> NDArray[Any]:
+def read_labels(y: Any) -> NDArray[Any]:
+    """Read one label for each row; at least two classes."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise InvalidInput(f"y must hold one label for each row. Got shape {labels.shape}.")

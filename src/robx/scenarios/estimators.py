@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from robx.errors import InvalidInput
 
@@ -24,8 +24,10 @@ ONE_CORE: dict[str, dict[str, Any]] = {
 
 def check_estimator(estimator: Any, name: str, owner: str) -> None:
     """Refuse what is not a classifier in scikit-learn's form."""
-    verbs = ("fit", "predict_proba", "get_params", "set_params")
-    if isinstance(estimator, type) or not all(hasattr(estimator, verb) for verb in verbs):
+    verbs = ("fit", "get_params", "set_params")
+    is_sound = not isinstance(estimator, type) and all(hasattr(estimator, v) for v in verbs)
+    # Some, such as a StackingClassifier, have their predict_proba only once they are fitted.
+    if not is_sound or not (hasattr(estimator, "predict_proba") or is_classifier(estimator)):
         raise InvalidInput(
             f"The '{name}' parameter of {owner} must be a classifier in scikit-learn's form, with "
             f"fit, predict_proba, get_params and set_params. Got {_named(estimator)} instead."
