@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise, product
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from experiments.compare import NO_TAU, uses_tau
-from experiments.report import grid
-from experiments.spec import ROBX, Spec
+from experiments.compare import NO_TAU, of_each, uses_tau
+from experiments.spec import ROBX, Spec, base_of
 
-__all__ = ["LEAST_VALID", "Check", "markdown", "run_checks"]
+__all__ = ["LEAST_VALID", "Check", "run_checks"]
 
 #: Percent of answers on RobX that new models must accept.
 LEAST_VALID = {"minor": 97.0, "moderate": 92.0}
@@ -25,8 +26,11 @@ LEAST_VALID = {"minor": 97.0, "moderate": 92.0}
 MOST_VALID_BASE = 80.0
 #: Cost of FT, FOCUS and NN on RobX, as a multiple of CCF's, at most.
 MOST_COST = 1.05
+#: Coverage from which on everybody is answered.
+ALL = 0.99
 
-Figure = Callable[[str, str], float]
+#: The figures of a method, by metric: one for each base model.
+Figure = Callable[[str, str], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Check:
         What the paper's own figures say.
     paper_holds : bool or None
         None where the paper gives no figure.
+    values : floats
+        Our figures that were compared.
+    whole : bool
+        Whether every applicant of every base model is in them.
     """
 
     check: str
@@ -59,6 +67,8 @@ class Check:
     holds: bool
     paper: str
     paper_holds: bool | None
+    values: tuple[float, ...] = field(default=(), compare=False)
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,12 @@ class Line:
     wanted: str
     seen: str
     holds: bool
-    known: bool
+    values: tuple[float, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether there are figures; without an answer there is none."""
+        return not any(math.isnan(value) for value in self.values)
 
 
 Question = Callable[[Spec, tuple[str, ...], Figure, Figure], Iterator[Line]]
@@ -78,15 +93,16 @@ Question = Callable[[Spec, tuple[str, ...], Figure, Figure], Iterator[Line]]
 def _compared(cell: str, wanted: str, seen: str, holds: bool, *figures: float) -> Line:
     """Without an answer there is no figure, and nothing holds."""
     known = not any(math.isnan(figure) for figure in figures)
-    return Line(cell, wanted, seen if known else "no figure", holds and known, known)
+    return Line(cell, wanted, seen if known else "no figure", holds and known, figures)
 
 
 def valid_on_robx(spec: Spec, bases: tuple[str, ...], seen: Figure, _: Figure) -> Iterator[Line]:
     """Ask for the validity of each base on RobX."""
-    least = LEAST_VALID[spec.change or "moderate"]
+    least = LEAST_VALID[str(spec.change)]
     for base in bases:
-        valid, coverage = seen(base + ROBX, "validity"), seen(base + ROBX, "coverage")
-        of_whom = f" of the {100 * coverage:.0f} % answered" if coverage < 1 else ""
+        (valid,) = _together(seen, "validity", base + ROBX)
+        coverage = np.nan_to_num(seen(base + ROBX, "coverage"), nan=1.0).mean()
+        of_whom = f" of the {100 * coverage:.0f} % answered" if coverage < ALL else ""
         yield _compared(
             base + ROBX, f"at least {least:g} %", f"{valid:.1f} %{of_whom}", valid >= least, valid
         )
@@ -95,7 +111,7 @@ def valid_on_robx(spec: Spec, bases: tuple[str, ...], seen: Figure, _: Figure) -
 def as_valid_as_base(_: Spec, bases: tuple[str, ...], seen: Figure, __: Figure) -> Iterator[Line]:
     """Ask whether RobX does not lower validity."""
     for base in bases:
-        before, after = seen(base, "validity"), seen(base + ROBX, "validity")
+        before, after = _together(seen, "validity", base, base + ROBX)
         yield _compared(
             base + ROBX,
             "at least its base's validity",
@@ -113,7 +129,8 @@ def not_dearer_than_ccf(
     if not any("CCF" in methods for methods in spec.methods.values()):
         return
     for base in (base for base in bases if base in {"FT", "FOCUS", "NN"}):
-        cost, most = seen(base + ROBX, "cost"), MOST_COST * seen("CCF", "cost")
+        cost, of_ccf = _together(seen, "cost", base + ROBX, "CCF")
+        most = MOST_COST * of_ccf
         yield _compared(
             base + ROBX,
             f"cost at most {MOST_COST:g} times CCF's",
@@ -127,7 +144,7 @@ def not_dearer_than_ccf(
 def face_cheaper(_: Spec, bases: tuple[str, ...], seen: Figure, __: Figure) -> Iterator[Line]:
     """Ask whether RobX lowers the cost of FACE, at any gamma."""
     for base in (base for base in bases if base.split()[0] == "FACE"):
-        before, after = seen(base, "cost"), seen(base + ROBX, "cost")
+        before, after = _together(seen, "cost", base, base + ROBX)
         yield _compared(
             base + ROBX,
             "cost below FACE's",
@@ -141,7 +158,7 @@ def face_cheaper(_: Spec, bases: tuple[str, ...], seen: Figure, __: Figure) -> I
 def lof_raised(_: Spec, bases: tuple[str, ...], seen: Figure, __: Figure) -> Iterator[Line]:
     """Ask whether RobX brings FT and FOCUS, at any gamma, nearer to the data."""
     for base in (base for base in bases if base.split()[0] in {"FT", "FOCUS"}):
-        before, after = seen(base, "lof"), seen(base + ROBX, "lof")
+        before, after = _together(seen, "lof", base, base + ROBX)
         yield _compared(
             base + ROBX,
             f"LOF above that of {base}",
@@ -157,7 +174,7 @@ def base_breaks(spec: Spec, bases: tuple[str, ...], seen: Figure, _: Figure) -> 
     if spec.change != "moderate":
         return
     for base in (base for base in bases if base in {"FT", "FOCUS"}):
-        valid = seen(base, "validity")
+        (valid,) = _together(seen, "validity", base)
         wanted = f"validity below {MOST_VALID_BASE:g} %"
         yield _compared(base, wanted, f"{valid:.1f} %", valid < MOST_VALID_BASE, valid)
 
@@ -171,10 +188,10 @@ def costs_in_order(
         data_methods.insert(0, "CCF")
     by_cost: dict[float, list[str]] = {}
     for name in data_methods:
-        by_cost.setdefault(paper(name, "cost"), []).append(name)
+        by_cost.setdefault(float(paper(name, "cost")[0]), []).append(name)
     steps = pairwise(by_cost[cost] for cost in sorted(by_cost))
     for low, high in (pair for step in steps for pair in product(*step)):
-        less, more = seen(low, "cost"), seen(high, "cost")
+        less, more = _together(seen, "cost", low, high)
         yield _compared(
             f"{low} < {high}",
             "costs in the paper's order",
@@ -214,16 +231,20 @@ def run_checks(spec: Spec, data: str, table: pd.DataFrame) -> list[Check]:
     if not spec.robx:
         return []
     bases = tuple(name for name in spec.methods[data] if name != "CCF")
-    figures = table.set_index(["norm", "tau_rule", "method", "metric"])[["ours", "paper"]]
+    figures = table.set_index(["norm", "tau_rule", "method", "metric"])
+    each = figures["by_seed"].map(of_each)
+    published = figures["paper"].map(lambda value: [value])
     rules = [rule for rule in dict.fromkeys(table["tau_rule"]) if rule != NO_TAU]
     found: dict[Check, None] = {}  # what both rules for tau have in common comes once
     for norm, rule in product(spec.norms, rules):
-        ours = _figures(figures["ours"], norm, rule)
-        paper = _figures(figures["paper"], norm, rule)
+        ours = _figures(each, norm, rule)
+        paper = _figures(published, norm, rule)
         for name, question in CHECKS.items():
             theirs = {line.cell: line for line in question(spec, bases, paper, paper)}
             for line in question(spec, bases, ours, paper):
-                of_rule = any(uses_tau(method) for method in line.cell.split(" < "))
+                methods = line.cell.split(" < ")
+                of_rule = any(uses_tau(method) for method in methods)
+                covered = [np.nan_to_num(ours(name, "coverage"), nan=1.0) for name in methods]
                 check = Check(
                     name,
                     spec.name,
@@ -235,6 +256,8 @@ def run_checks(spec: Spec, data: str, table: pd.DataFrame) -> list[Check]:
                     line.holds,
                     theirs[line.cell].seen,
                     theirs[line.cell].holds if theirs[line.cell].known else None,
+                    line.values,
+                    bool(min(map(np.min, covered)) >= ALL),
                 )
                 found[check] = None
     return list(found)
@@ -243,44 +266,24 @@ def run_checks(spec: Spec, data: str, table: pd.DataFrame) -> list[Check]:
 def _figures(column: pd.Series, norm: int, rule: str) -> Figure:
     """Look figures up by method and metric, under a rule for tau where the method has one."""
 
-    def figure(method: str, metric: str) -> float:
+    def figure(method: str, metric: str) -> NDArray[np.float64]:
         for which in (rule, NO_TAU):
             if (norm, which, method, metric) in column.index:
-                return float(column.loc[norm, which, method, metric])
-        return math.nan
+                values = np.array(column.loc[norm, which, method, metric], dtype=np.float64)
+                base = base_of(method)
+                if base is None or metric == "coverage":
+                    return values
+                # Without a base's answer RobX starts from the applicant: that is another method.
+                return np.where(
+                    np.broadcast_to(figure(base, "coverage") == 0, values.shape), np.nan, values
+                )
+        return np.array([math.nan])
 
     return figure
 
 
-ABOUT = """\
-Every cell is checked, with the paper's tau and with that of the quantile rule; cells without a \
-tau come once. Figures are over those who got an answer: where a base model does not reach a tau, \
-its applicants count for the base method alone. The last column asks the same of the paper's own \
-figures."""
-HEAD = ("table", "norm", "tau", "cell", "wanted", "seen", "the paper has")
-
-
-def markdown(checks: list[Check]) -> str:
-    """List what holds and what does not, check by check."""
-    counts = []
-    for name, rule in dict.fromkeys((check.check, check.tau_rule) for check in checks):
-        holding = [check.holds for check in checks if (check.check, check.tau_rule) == (name, rule)]
-        counts.append([name, _rule(rule), str(sum(holding)), str(len(holding) - sum(holding))])
-    parts = [ABOUT, grid(["what must be seen", "tau", "holds", "does not"], counts, left=2)]
-    for holds, title in ((False, "What does not hold"), (True, "What holds")):
-        parts.append(f"## {title}")
-        some = [check for check in checks if check.holds == holds]
-        for name in dict.fromkeys(check.check for check in some):
-            lines = [_line(check) for check in some if check.check == name]
-            parts += [f"### {name[0].upper()}{name[1:]}", grid(HEAD, lines, left=len(HEAD))]
-    return "\n\n".join(parts) + "\n"
-
-
-def _line(check: Check) -> list[str]:
-    paper = check.paper + (", which does not hold" if check.paper_holds is False else "")
-    where = [check.table, f"L{check.norm}", _rule(check.tau_rule), check.cell]
-    return [*where, check.wanted, check.seen, paper]
-
-
-def _rule(rule: str) -> str:
-    return "" if rule == NO_TAU else rule
+def _together(seen: Figure, metric: str, *methods: str) -> list[float]:
+    """Give the mean figure of each method, over the base models for which all have one."""
+    figures = np.array(np.broadcast_arrays(*(seen(method, metric) for method in methods)))
+    known = ~np.isnan(figures).any(axis=0)
+    return [float(values[known].mean()) if known.any() else math.nan for values in figures]

@@ -9,11 +9,13 @@ import pandas as pd
 from experiments.report import grid
 from experiments.spec import FIGURES, Spec, base_of, published
 
-__all__ = ["NO_TAU", "markdown", "side_by_side", "uses_tau"]
+__all__ = ["NO_TAU", "markdown", "of_each", "side_by_side", "uses_tau"]
 
 #: The rule for tau of methods that have none.
 NO_TAU = "none"
 KEY = ["norm", "method", "tau_rule"]
+#: Base models with answers that an interval needs.
+LEAST_BASES = 3
 
 
 def uses_tau(method: str) -> bool:
@@ -30,13 +32,15 @@ def side_by_side(spec: Spec, data: str, ours: pd.DataFrame) -> pd.DataFrame:
     data : str
     ours : DataFrame
         With ``norm``, ``method``, ``tau_rule``, ``metric``, ``value``, ``low``, ``high``: the
-        metrics of `robx.evaluate`, pooled over base models, for the scenario of the spec.
+        metrics of `robx.evaluate`, pooled over base models, for the scenario of the spec, and
+        ``by_seed``, those of each base model.
 
     Returns
     -------
     DataFrame
         With ``table``, ``norm``, ``method``, ``tau_rule``, ``metric``, ``paper``, ``ours``,
-        ``low``, ``high``, ``difference`` (ours less the paper's), ``note``. The metrics of the
+        ``low``, ``high``, ``difference`` (ours less the paper's), ``by_seed`` (the figures of each
+        base model, in a text), ``note``. The metrics of the
         paper are called cost, validity (in percent) and lof; others are kept as they are.
     """
     paper = published(spec.name)
@@ -50,14 +54,18 @@ def side_by_side(spec: Spec, data: str, ours: pd.DataFrame) -> pd.DataFrame:
         names = [f"L{norm} {name}" for (norm, name), k in place.items() if k in missing]
         raise ValueError(f"There are no figures of ours for {', '.join(names)} in '{spec.name}'.")
     figures = paper.melt(["norm", "method"], list(FIGURES), var_name="metric", value_name="paper")
+    figures = figures.astype({"norm": "int64", "paper": "float64"})
+    notes = paper[["norm", "method", "note"]].astype({"norm": "int64"})
     table = (
         named.rename(columns={"value": "ours"})
         .merge(figures, on=["norm", "method", "metric"], how="left")
-        .merge(paper[["norm", "method", "note"]], on=["norm", "method"], how="left")
+        .merge(notes, on=["norm", "method"], how="left")
+        .fillna({"note": ""})
         .assign(table=spec.name, difference=lambda made: made["ours"] - made["paper"])
         .sort_values(["place", "tau_rule"], kind="stable", ascending=[True, False])
     )
-    columns = ["table", *KEY, "metric", "paper", "ours", "low", "high", "difference", "note"]
+    columns = ["table", *KEY, "metric", "paper", "ours", "low", "high", "difference"]
+    columns += ["by_seed", "note"]
     return table[columns].reset_index(drop=True)
 
 
@@ -71,7 +79,16 @@ def _as_published(ours: pd.DataFrame) -> pd.DataFrame:
     metric = ours["metric"].mask(is_cost, "cost").replace({"lof_accepted": "lof"})
     factor = (metric == "validity").map({True: 100.0, False: 1.0})
     numbers = {name: ours[name] * factor for name in ("value", "low", "high")}
-    return ours.assign(metric=metric, **numbers)
+    each = [
+        " ".join(f"{value * times:.6g}" for value in values)
+        for values, times in zip(ours["by_seed"], factor, strict=True)
+    ]
+    return ours.assign(metric=metric, **numbers, by_seed=each)
+
+
+def of_each(by_seed: str) -> list[float]:
+    """Read the figures of each base model; nan where nobody is answered."""
+    return [float(value) for value in by_seed.split()]
 
 
 HEAD = ["method", "tau", "cost: paper", "ours", "difference", "validity %: paper", "ours"]
@@ -86,9 +103,11 @@ def markdown(table: pd.DataFrame) -> str:
         for (method, rule), cells in of_norm.groupby(["method", "tau_rule"], sort=False):
             figure = cells.set_index("metric")
             texts = [str(method), "" if rule == NO_TAU else str(rule)]
+            answered = [share > 0 for share in of_each(str(figure.loc["coverage", "by_seed"]))]
             for metric, digits in zip(FIGURES, (2, 1, 2), strict=True):
-                texts += _three(figure, metric, digits)
-            texts.append(f"{100 * _get(figure, 'coverage', 'ours'):.0f}")
+                texts += _three(figure, metric, digits, sum(answered))
+            few = "" if all(answered) else f", {sum(answered)} of {len(answered)} models"
+            texts.append(f"{100 * _get(figure, 'coverage', 'ours'):.0f}{few}")
             lines.append(texts)
         parts += [f"## L{norm}", grid(HEAD, lines, left=2)]
     notes = table.loc[table["note"] != "", ["norm", "method", "note"]].drop_duplicates()
@@ -98,12 +117,16 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _three(figure: pd.DataFrame, metric: str, digits: int) -> list[str]:
-    """Write the paper's figure, ours with its interval, and the difference."""
+def _three(figure: pd.DataFrame, metric: str, digits: int, n_bases: int) -> list[str]:
+    """Write the paper's figure, ours with its interval, and the difference.
+
+    An interval over one or two base models would say too much.
+    """
     paper, ours, low, high, difference = (
         _get(figure, metric, column) for column in ("paper", "ours", "low", "high", "difference")
     )
-    interval = "" if math.isnan(low) else f" [{low:.{digits}f}, {high:.{digits}f}]"
+    known = not math.isnan(low) and n_bases >= LEAST_BASES
+    interval = f" [{low:.{digits}f}, {high:.{digits}f}]" if known else ""
     return [
         "" if math.isnan(paper) else f"{paper:.{digits}f}",
         "no answer" if math.isnan(ours) else f"{ours:.{digits}f}{interval}",

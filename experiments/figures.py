@@ -59,8 +59,11 @@ def sweep(table: pd.DataFrame, paper_tau: float, title: str, path: Path) -> None
         for method, colour in (("CCF", "black"), ("NN +RobX", COLOURS["FOCUS"])):
             lines = table[table["method"] == method].sort_values("tau")
             fixed = lines[~lines["tau_rule"].isin(["paper", "auto", "sweep"])]
+            whole = fixed["coverage"] >= 0.99
             for ax, metric in zip(axes, shown, strict=True):
-                ax.plot(fixed["tau"], fixed[metric], ".-", color=colour, label=method)
+                ax.plot(fixed["tau"][whole], fixed[metric][whole], ".-", color=colour, label=method)
+                some = f"{method}, some unanswered"
+                ax.plot(fixed["tau"][~whole], fixed[metric][~whole], "x", color=colour, label=some)
                 for rule, sign in (("auto", "o"), ("sweep", "s")):
                     chosen = lines[lines["tau_rule"] == rule]
                     label = f"{method}, {rule}"
@@ -70,7 +73,7 @@ def sweep(table: pd.DataFrame, paper_tau: float, title: str, path: Path) -> None
             ax.set_ylabel(label)
         for ax in axes[2:]:
             ax.set_xlabel("tau")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
         figure.suptitle(title, fontsize=10)
         _save(figure, path)
 
@@ -90,8 +93,7 @@ def overview(table: pd.DataFrame, title: str, path: Path) -> None:
                 ].pivot_table(index="method", columns="metric", values=column)
                 _arrows(ax, figures)
                 ax.set_xlabel(f"L{norm} cost")
-                if norm == norms[0]:
-                    ax.set_title(name, fontsize=9)
+                ax.set_title(name + _answered(figures), fontsize=9)
             row[0].set_ylabel("validity, %")
             row[0].set_xlim(left=-0.03 * row[0].get_xlim()[1])
         handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -100,6 +102,14 @@ def overview(table: pd.DataFrame, title: str, path: Path) -> None:
         figure.legend(handles, labels, loc="outside lower center", ncols=6)
         figure.suptitle(title, fontsize=10)
         _save(figure, path)
+
+
+def _answered(figures: pd.DataFrame) -> str:
+    """Say how many are answered on RobX, where not all are."""
+    if "coverage" not in figures:
+        return ""
+    share = figures.loc[figures.index.str.endswith(ROBX), "coverage"].mean()
+    return "" if share >= 0.99 else f" ({100 * share:.0f} % answered)"
 
 
 def _arrows(ax: Axes, figures: pd.DataFrame) -> None:

@@ -88,6 +88,8 @@ def make(wanted: Asked, paper_tau: float) -> Method:
             norm=wanted.norm,
             step=STEP,
             n_targets=N_TARGETS,
+            n_draws=N_DRAWS,
+            sigma=SIGMA,
         )
     found = re.fullmatch(r"(FT|FOCUS|FACE|NN)(?: gamma=(0\.\d+))?", wanted.method)
     if found is None:

@@ -16,7 +16,7 @@ from experiments.study import tuned_parameters
 
 __all__ = ["About", "grid", "sweep_markdown", "sweep_table"]
 
-PACKAGES = ("robx", "numpy", "scikit-learn", "xgboost-cpu")
+PACKAGES = ("robx", "numpy", "scipy", "pandas", "numba", "scikit-learn", "xgboost-cpu")
 UNITS = {"range": "range", "deviation": "standard deviation"}
 ROWS = {"whole": "all training rows", "half": "one half of the training rows"}
 CHANGES = {
@@ -31,16 +31,19 @@ SETTINGS = """\
 - Base models of seeds 0 to {last_seed}, each with its own 30/70 split; for each, {n_models} new \
 models, {change}. Figures are means over base models, with 95 % intervals by a bootstrap over base \
 models and applicants.
-- XGBoost on {rows}: {parameters}; nothing subsampled.
+- XGBoost on {rows}: {parameters}; tree_method exact, nothing subsampled.
 - Features are continuous and free, and counted in units of their {unit} over the data set.
 - K = {n_draws} Gaussian draws, sigma = {sigma:g}; alpha = {step:g} and c = {n_targets}, which the \
 paper does not give.
-- tau "paper" is {paper_tau:g}; "auto" is the 75 % quantile of R over the accepted training rows.
+- tau "paper" is {paper_tau:g}{of_scaling}; "auto" is the 75 % quantile of R over the accepted \
+training rows.
 - LOF is the mean of +1 and -1 with a contamination of {contamination:g}, fitted on the accepted \
 training rows. The CSV file also has scikit-learn's default, fitted on all training rows \
 (`lof_support`), and the raw factors.
 - Cost, validity and LOF are over applicants who got an answer; coverage says how many did. An \
-answer that does not reach tau is none."""
+answer that does not reach tau is none. Where a base has no answer for an applicant, RobX starts \
+from the applicant."""
+NO_TAU_GIVEN = ", which the paper gives for features scaled to [0, 1]; for these it gives none"
 
 
 def grid(head: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> str:
@@ -102,6 +105,7 @@ class About:
             step=STEP,
             n_targets=N_TARGETS,
             paper_tau=self.paper_tau,
+            of_scaling=NO_TAU_GIVEN if spec.scaling == "deviation" else "",
             contamination=CONTAMINATION,
         )
         parts = [f"# {self.title(spec)}", f"In the paper: {spec.paper}.", shown.rstrip()]

@@ -3,14 +3,13 @@
     python -m experiments.run --data german
     python -m experiments.run --data heloc --heloc heloc_dataset_v1.csv --table moderate
 
-Finished cells are kept in ``.cache``, under a name that stands for the code: a run that was stopped
-goes on where it was. Results go to ``results/<data>``.
+Finished cells are kept in ``.cache``: a run that was stopped goes on where it was, and changed code
+starts anew. Results go to ``results/<data>``.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 import robx
-from experiments import checks, compare, figures, report
+from experiments import checklist, checks, compare, figures, report
 from experiments.bases import base_models, histograms
 from experiments.methods import SWEEP, Asked, asked, make, make_by_sweep
 from experiments.settings import (
@@ -140,10 +139,13 @@ def apart(found: pd.DataFrame, wanted: Sequence[Asked]) -> pd.DataFrame:
 
 
 def pooled(found: pd.DataFrame, spec: Spec, data: str) -> pd.DataFrame:
-    """Keep what a table asks for, under its scenario, all base models together."""
+    """Keep what a table asks for, under its scenario, all base models together and each alone."""
     wanted = {str(one) for one in asked(spec, data)}
-    here = (found["scenario"] == spec.scenario) & (found["seed"] == "all")
-    return found[here & found["asked"].isin(wanted)]
+    here = found[(found["scenario"] == spec.scenario) & found["asked"].isin(wanted)]
+    together, alone = here["seed"] == "all", here["seed"] != "all"
+    values = here[alone].groupby(["asked", "metric"], sort=False)["value"].agg(list)
+    each = values.rename("by_seed").reset_index()
+    return here[together].merge(each, on=["asked", "metric"], how="left")
 
 
 def run(data: Data, specs: Sequence[Spec], options: Options, out: Path, command: str) -> None:
@@ -186,19 +188,24 @@ def _write_page(
     _write(out / f"{spec.name}.md", about.page(spec, bases, shown))
 
 
+def read_table(file: Path) -> pd.DataFrame:
+    """Read a table of `compare.side_by_side` back."""
+    return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype={"by_seed": str})
+
+
 def check(out: Path, about: report.About) -> list[checks.Check]:
     """Check all tables that a folder holds."""
     seen: list[checks.Check] = []
     for spec in load_specs().values():
         file = out / f"{spec.name}.csv"
-        if spec.is_table and file.exists():
-            table = pd.read_csv(file, keep_default_na=False, na_values=[""])
+        if spec.is_table and spec.is_published and file.exists():
+            table = read_table(file)
             seen += checks.run_checks(spec, about.data, table)
             if spec.name == "moderate":
                 figures.overview(table, about.title(spec), out / "overview.png")
     if seen:
         title = f"# {NAMES[about.data]}: what must be seen"
-        _write(out / "checks.md", f"{title}\n\n{checks.markdown(seen)}")
+        _write(out / "checks.md", f"{title}\n\n{checklist.markdown(seen, about.data)}")
     return seen
 
 
@@ -207,12 +214,9 @@ def _write(file: Path, text: str) -> None:
 
 
 def log_file(data: str) -> Path:
-    """Name the log of finished cells after the code that they come from."""
-    digest = hashlib.sha256()
-    for file in sorted(Path(robx.__file__).parent.rglob("*.py")):
-        digest.update(file.read_bytes())
+    """Name the log of finished cells."""
     CACHE.mkdir(exist_ok=True)
-    return CACHE / f"{data}-{digest.hexdigest()[:16]}.jsonl"
+    return CACHE / f"{data}.jsonl"
 
 
 def main() -> None:
@@ -226,15 +230,21 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=N_MODELS, help="new models for each")
     parser.add_argument("--applicants", type=int, help="at most so many for a base model")
     parser.add_argument("--tau", type=float, help="instead of the paper's")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    parser.add_argument("--out", type=Path, help="folder for the results")
     given = parser.parse_args()
-    usual = {**vars(parser.parse_args(["--data", given.data])), "heloc": given.heloc, "data": None}
-    said = [f"--{name} {value}" for name, value in vars(given).items() if value != usual[name]]
+    usual = vars(parser.parse_args(["--data", given.data]))
+    changed = [name for name, value in vars(given).items() if value != usual[name]]
+    if set(changed) - {"heloc", "out", "table"} and given.out is None:
+        parser.error(f"--{changed[0]} gives other results than those kept here: name an --out")
+    said = ["--data", given.data, *(["--heloc", "<file>"] if given.data == "heloc" else [])]
+    for name in [name for name in changed if name not in {"heloc", "out"}]:
+        values = given.table if name == "table" else [getattr(given, name)]
+        said += [text for value in values for text in (f"--{name}", str(value))]
     run(
         load(given.data, given.heloc),
         [specs[name] for name in given.table or specs],
         Options(given.seeds, given.models, given.applicants, given.tau, log_file(given.data)),
-        given.out / given.data,
+        (given.out or RESULTS) / given.data,
         " ".join(["python -m experiments.run", *said]),
     )
 

@@ -58,8 +58,13 @@ class Spec:
 
     @property
     def is_table(self) -> bool:
-        """Whether the paper has figures for it."""
+        """Whether it is a table of methods."""
         return bool(self.methods) and not self.taus
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the paper has figures for it."""
+        return _figures_of(self.name).exists()
 
     def rows(self, data: str) -> tuple[str, ...]:
         """Methods for a data set, in the order of the paper."""
@@ -106,6 +111,12 @@ def published(name: str) -> pd.DataFrame:
 
     A line is a line of the paper's table; a note says where the paper contradicts itself.
     """
-    frame = pd.read_csv(SPECS / f"{name}.csv", dtype={"note": str})
+    if not _figures_of(name).exists():
+        return pd.DataFrame(columns=["data", "norm", "method", *FIGURES, "note"])
+    frame = pd.read_csv(_figures_of(name), dtype={"note": str})
     frame["note"] = frame["note"].fillna("")
     return frame
+
+
+def _figures_of(name: str) -> Path:
+    return SPECS / f"{name}.csv"

@@ -1,0 +1,53 @@
+"""Why a cell is not as wanted: each has one of a few reasons, told in ``docs/reproduction.md``."""
+
+from __future__ import annotations
+
+import math
+
+from experiments.checks import Check
+from experiments.spec import base_of
+
+__all__ = ["REASONS", "reason"]
+
+#: Each reason's heading in ``docs/reproduction.md``.
+REASONS = {
+    "no-answer": "Nobody reaches the score that was asked for",
+    "scaled-tau": "Under standard scaling the paper's tau asks for little",
+    "face": "Our FACE ends near the applicant",
+    "focus": "Our FOCUS ends nearer than the paper's",
+    "unchanged": "New models accept many applicants as they are",
+    "start": "On RobX, costs follow where the base starts",
+    "saturated": "Nothing is left to gain",
+}
+
+ORDER = "costs are in the paper's order"
+
+
+def reason(check: Check, data: str) -> str | None:
+    """Name the reason for a cell that is not as wanted; None if there is none on record.
+
+    Parameters
+    ----------
+    check : Check
+        One that does not hold.
+    data : str
+    """
+    sides = check.cell.split(" < ")
+    bases = {side.split()[0] for side in sides if base_of(side) is None}
+    if any(math.isnan(value) for value in check.values):
+        return "no-answer"
+    if check.table.startswith("standard-scaling") and data == "heloc" and _of_validity(check):
+        return "scaled-tau"
+    if _of_validity(check):
+        return "saturated" if min(check.values) >= 99 else None
+    if check.check == "RobX lowers the cost of FACE" or "FACE" in bases:
+        return "face"
+    if check.check == "FT and FOCUS alone break under moderate change":
+        return "unchanged" if data == "german" else None
+    if check.check != ORDER:
+        return None
+    return "focus" if "FOCUS" in bases else "start"
+
+
+def _of_validity(check: Check) -> bool:
+    return check.check in {"on RobX, answers stay valid", "RobX does not lower validity"}
