@@ -51,8 +51,8 @@ class Check:
         What the paper's own figures say.
     paper_holds : bool or None
         None where the paper gives no figure.
-    values : floats
-        Our figures that were compared.
+    figures : floats
+        Ours, that were compared.
     whole : bool
         Whether every applicant of every base model is in them.
     """
@@ -67,7 +67,7 @@ class Check:
     holds: bool
     paper: str
     paper_holds: bool | None
-    values: tuple[float, ...] = field(default=(), compare=False)
+    figures: tuple[float, ...] = field(default=(), compare=False)
     whole: bool = True
 
 
@@ -244,7 +244,8 @@ def run_checks(spec: Spec, data: str, table: pd.DataFrame) -> list[Check]:
             for line in question(spec, bases, ours, paper):
                 methods = line.cell.split(" < ")
                 of_rule = any(uses_tau(method) for method in methods)
-                covered = [np.nan_to_num(ours(name, "coverage"), nan=1.0) for name in methods]
+                involved = {*methods, *filter(None, map(base_of, methods))}
+                covered = [np.nan_to_num(ours(name, "coverage"), nan=1.0) for name in involved]
                 check = Check(
                     name,
                     spec.name,

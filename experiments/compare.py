@@ -80,7 +80,7 @@ def _as_published(ours: pd.DataFrame) -> pd.DataFrame:
     factor = (metric == "validity").map({True: 100.0, False: 1.0})
     numbers = {name: ours[name] * factor for name in ("value", "low", "high")}
     each = [
-        " ".join(f"{value * times:.6g}" for value in values)
+        " ".join(f"{value * times:.10g}" for value in values)
         for values, times in zip(ours["by_seed"], factor, strict=True)
     ]
     return ours.assign(metric=metric, **numbers, by_seed=each)

@@ -34,12 +34,12 @@ def reason(check: Check, data: str) -> str | None:
     """
     sides = check.cell.split(" < ")
     bases = {side.split()[0] for side in sides if base_of(side) is None}
-    if any(math.isnan(value) for value in check.values):
+    if any(math.isnan(value) for value in check.figures):
         return "no-answer"
     if check.table.startswith("standard-scaling") and data == "heloc" and _of_validity(check):
         return "scaled-tau"
     if _of_validity(check):
-        return "saturated" if min(check.values) >= 99 else None
+        return "saturated" if min(check.figures) >= 99 else None
     if check.check == "RobX lowers the cost of FACE" or "FACE" in bases:
         return "face"
     if check.check == "FT and FOCUS alone break under moderate change":

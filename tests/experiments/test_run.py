@@ -8,7 +8,7 @@ import pytest
 from experiments.checks import Check, run_checks
 from experiments.compare import side_by_side
 from experiments.methods import where_validity_stops
-from experiments.run import Options, check, evaluated, groups, pooled, run
+from experiments.run import Options, check, evaluated, groups, main, pooled, run
 from experiments.spec import ROBX, Spec, load_specs
 from experiments.study import Data, load
 
@@ -120,3 +120,26 @@ def test_a_folder_without_tables_has_nothing_to_check(tmp_path: Path) -> None:
 
     assert check(tmp_path, About("german", 1, 1, 1, 0.93, "")) == []
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_takes_its_own_scenario_and_all_base_models() -> None:
+    spec = small("moderate", methods={"german": ("NN",)}, robx=False)
+    lines = [
+        ("L1 NN", "NN", scenario, seed, "validity", value)
+        for scenario, shift in (("other-half", 0.0), ("drop-rows", 0.4))
+        for seed, value in ((0, 0.1 + shift), (1, 0.3 + shift), ("all", 0.2 + shift))
+    ]
+    columns = ["asked", "method", "scenario", "seed", "metric", "value"]
+    (line,) = pooled(pd.DataFrame(lines, columns=columns), spec, "german").to_dict("records")
+    assert line["value"] == 0.2
+    assert line["by_seed"] == [0.1, 0.3]
+
+
+@pytest.mark.parametrize("option", [["--tau", "0"], ["--seeds", "2"], ["--applicants", "9"]])
+def test_other_settings_do_not_overwrite_the_results(
+    option: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["run", "--data", "german", *option])
+    with pytest.raises(SystemExit):
+        main()
+    assert f"{option[0]} gives other results than those kept here" in capsys.readouterr().err
