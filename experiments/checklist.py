@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from experiments.checks import Check
 from experiments.compare import NO_TAU
 from experiments.reasons import reason
@@ -12,9 +14,9 @@ __all__ = ["markdown"]
 ABOUT = """\
 Every cell is checked, with the paper's tau and with that of the quantile rule; cells without a \
 tau come once. Two methods are compared over the base models for which both have answers; where \
-these are not all, the cell holds "for some". Tables that share base models repeat some cells. The \
-last column but one asks the same of the paper's own figures. What does not hold is explained \
-under the heading that the line names."""
+these are not all, the cell holds "for some". Where nobody is answered, nothing holds. Tables that \
+share base models repeat some cells. The last column but one asks the same of the paper's own \
+figures. What does not hold is explained under the heading that the line names."""
 HEAD = ("table", "norm", "tau", "cell", "wanted", "seen", "the paper has")
 REPRODUCTION = "../../../docs/reproduction.md"
 
@@ -26,9 +28,10 @@ def markdown(checks: list[Check], data: str) -> str:
         some = [check for check in checks if (check.check, check.tau_rule) == (name, rule)]
         whole = sum(check.holds and check.whole for check in some)
         partly = sum(check.holds and not check.whole for check in some)
-        numbers = (whole, partly, len(some) - whole - partly)
+        nothing = sum(any(map(math.isnan, check.figures)) for check in some)
+        numbers = (whole, partly, len(some) - whole - partly - nothing, nothing)
         counts.append([name, _rule(rule), *map(str, numbers)])
-    head = ["what must be seen", "tau", "holds for all", "holds for some", "does not"]
+    head = ["what must be seen", "tau", "holds for all", "holds for some", "does not", "no answers"]
     parts = [ABOUT, grid(head, counts, left=2)]
     for holds, title in ((False, "What does not hold"), (True, "What holds")):
         parts.append(f"## {title}")

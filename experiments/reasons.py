@@ -11,6 +11,7 @@ __all__ = ["REASONS", "reason"]
 
 #: Each reason's heading in ``docs/reproduction.md``.
 REASONS = {
+    "out-of-reach": "No training row reaches the paper's tau",
     "no-answer": "Nobody reaches the score that was asked for",
     "scaled-tau": "Under standard scaling the paper's tau asks for little",
     "face": "Our FACE ends near the applicant",
@@ -34,8 +35,9 @@ def reason(check: Check, data: str) -> str | None:
     """
     sides = check.cell.split(" < ")
     bases = {side.split()[0] for side in sides if base_of(side) is None}
-    if any(math.isnan(value) for value in check.figures):
-        return "no-answer"
+    if any(math.isnan(figure) for figure in check.figures):
+        asks_gamma = any("gamma=0.99" in side for side in sides)
+        return "no-answer" if asks_gamma or check.tau_rule != "paper" else "out-of-reach"
     if check.table.startswith("standard-scaling") and data == "heloc" and _of_validity(check):
         return "scaled-tau"
     if _of_validity(check):

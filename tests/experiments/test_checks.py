@@ -137,7 +137,7 @@ def test_a_table_without_robx_has_nothing_to_check() -> None:
 def test_the_list_counts_and_shows_every_cell() -> None:
     checks = run_checks(MODERATE, "german", as_published(MODERATE, "german"))
     shown = markdown(checks, "german")
-    assert f"| {VALID} | paper | 6 | 0 | 2 |" in shown
+    assert f"| {VALID} | paper | 6 | 0 | 2 | 0 |" in shown
     assert (
         "| moderate | L2 | paper | FT +RobX | at least 92 % | 91.1 % "
         "| 91.1 %, which does not hold | not known |" in shown
