@@ -16,9 +16,7 @@ REASONS = {
     "scaled-tau": "Under standard scaling the paper's tau asks for little",
     "face": "Our FACE ends near the applicant",
     "focus": "Our FOCUS ends nearer than the paper's",
-    "unchanged": "New models accept many applicants as they are",
     "start": "On RobX, costs follow where the base starts",
-    "saturated": "Nothing is left to gain",
 }
 
 ORDER = "costs are in the paper's order"
@@ -40,12 +38,8 @@ def reason(check: Check, data: str) -> str | None:
         return "no-answer" if asks_gamma or check.tau_rule != "paper" else "out-of-reach"
     if check.table.startswith("standard-scaling") and data == "heloc" and _of_validity(check):
         return "scaled-tau"
-    if _of_validity(check):
-        return "saturated" if min(check.figures) >= 99 else None
     if check.check == "RobX lowers the cost of FACE" or "FACE" in bases:
         return "face"
-    if check.check == "FT and FOCUS alone break under moderate change":
-        return "unchanged" if data == "german" else None
     if check.check != ORDER:
         return None
     return "focus" if "FOCUS" in bases else "start"
