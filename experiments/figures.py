@@ -73,7 +73,7 @@ def sweep(table: pd.DataFrame, paper_tau: float, title: str, path: Path) -> None
             ax.set_ylabel(label)
         for ax in axes[2:]:
             ax.set_xlabel("tau")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         figure.suptitle(title, fontsize=10)
         _save(figure, path)
 
