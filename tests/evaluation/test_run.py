@@ -529,6 +529,14 @@ def test_answers_that_were_handed_out_are_judged() -> None:
     assert kept["march", "NN"] != kept["april", "NN"]
 
 
+def test_a_bar_shows_how_far_it_is_if_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
+    for shown in (True, False, None):  # and by default only on a terminal
+        robx.evaluate(STUDY, {"NN": NN}, Bootstrap(), seeds=2, n_models=1, progress=shown)
+        seen = capsys.readouterr()
+        assert seen.out == ""
+        assert ("2/2" in seen.err and "NN, seed 1" in seen.err) == bool(shown)
+
+
 def test_scenarios_may_come_as_a_list_under_their_own_names() -> None:
     some = [Bootstrap(), DropRows(2)]
     table = robx.evaluate(STUDY, {"NN": NN}, some, seeds=1, n_models=1)
