@@ -17,6 +17,8 @@ __all__ = ["acceptance", "import_models", "refuse_seen", "remember", "scores"]
 #: Models whose scores differ by less, on so many training rows, are one model.
 SAME, MOST_ROWS = 1e-6, 1000
 
+Known = tuple[TreeEnsemble | BlackBox, NDArray[np.float64]]
+
 
 def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox]:
     """Import models that score the same class as the problem's does."""
@@ -31,6 +33,8 @@ def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox
 
 def _import(model: Any, target: Any) -> TreeEnsemble | BlackBox:
     """Import a model; one that cannot be taken apart is still asked for its scores."""
+    if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
+        model = model.model
     try:
         return import_model(model, target)
     except UnsupportedModel:
@@ -53,15 +57,16 @@ def acceptance(
 
 def remember(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
     """Note that something about the problem was chosen by looking at these models."""
-    problem.models_seen += tuple(_portraits(problem, models))
+    problem.models_seen += tuple(zip(models, _portraits(problem, models), strict=True))
 
 
 def refuse_seen(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
     """Refuse to judge by models that were used to choose: they would flatter the choice."""
     if not problem.models_seen:
         return
-    for k, portrait in enumerate(_portraits(problem, models)):
-        if any(np.allclose(portrait, seen, rtol=0, atol=SAME) for seen in problem.models_seen):
+    portraits = _portraits(problem, models)
+    for k, one in enumerate(zip(models, portraits, strict=True)):
+        if any(_is_same(one, seen) for seen in problem.models_seen):
             raise InvalidInput(
                 f"Model {k} of {len(models)} was used to choose tau for this problem, so it "
                 "cannot judge the answers as well. Choose with some models and evaluate with "
@@ -69,10 +74,22 @@ def refuse_seen(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> 
             )
 
 
+def _is_same(one: Known, other: Known) -> bool:
+    """Tell by their content whether two ensembles are one model, by their scores for others."""
+    if isinstance(one[0], TreeEnsemble) and isinstance(other[0], TreeEnsemble):
+        return one[0].digest == other[0].digest
+    return bool(np.allclose(one[1], other[1], rtol=0, atol=SAME))
+
+
 def _portraits(
     problem: Problem, models: Sequence[TreeEnsemble | BlackBox]
 ) -> list[NDArray[np.float64]]:
-    """Give each model's scores of training rows: whatever it is wrapped in, it is the same one."""
+    """Give each model's scores of training rows, and of rows mixed from their columns.
+
+    Whatever a model is wrapped in, these are the same; two models may well agree on the rows that
+    both have learned, but hardly on mixed ones.
+    """
     n = len(problem.all_rows)
-    some = np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp))
-    return list(scores(models, problem.codec.write(problem.all_rows[some])))
+    rows = problem.all_rows[np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp))]
+    mixed = np.random.default_rng(0).permuted(rows, axis=0)
+    return list(scores(models, problem.codec.write(np.concatenate([rows, mixed]))))

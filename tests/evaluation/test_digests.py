@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,33 @@ def fitted(C: float) -> robx.BlackBox:
     return robx.BlackBox(LogisticRegression(C=C).fit(rows, rows[:, 0] > 9))
 
 
+def judge(bias: int) -> LogisticRegression:
+    rows = np.arange(20.0).reshape(-1, 1)
+    return LogisticRegression().fit(rows, (rows[:, 0] > 9) ^ bool(bias))
+
+
+def asked(model: Any, rows: Any) -> Any:
+    return model.predict_proba(rows)
+
+
+def asking(model: Any) -> Any:
+    return lambda rows: model.predict_proba(rows)[:, 1]
+
+
+def cached_by(tau: float) -> Any:
+    return cache(lambda rehearsal: robx.RobX(tau=tau))
+
+
+class Odd(robx.scenarios.Scenario):
+    """No dataclass itself, with something that the dataclass does not know of."""
+
+    def __init__(self, share: float) -> None:
+        object.__setattr__(self, "share", share)
+
+    def change(self, estimator: Any, labels: Any, k: int, seed: int) -> Any:
+        raise NotImplementedError
+
+
 DIFFERENT: list[tuple[Any, Any]] = [
     (Hyperparameter({"a": [1], "b": [2]}), Hyperparameter({"b": [2], "a": [1]})),
     (OtherLibrary([XGBClassifier(max_depth=2)]), OtherLibrary([XGBClassifier(max_depth=3)])),
@@ -75,6 +102,15 @@ DIFFERENT: list[tuple[Any, Any]] = [
     (closing_over(0.1), closing_over(0.2)),
     (partial(with_default, tau=0.1), partial(with_default, tau=0.2)),
     (fitted(1.0), fitted(2.0)),
+    (judge(0).predict_proba, judge(1).predict_proba),
+    (partial(asked, judge(0)), partial(asked, judge(1))),
+    (robx.BlackBox(asking(judge(0))), robx.BlackBox(asking(judge(1)))),
+    (Odd(0.1), Odd(0.9)),
+    (cached_by(0.1), cached_by(0.2)),
+    (pd.Series([1, 2]), pd.Series([1.0, 2.0])),
+    (pl.Series("a", [1]), pl.Series("b", [1])),
+    (pd.DataFrame({"a": [[1], [2]]}), pd.DataFrame({"a": [[1], [3]]})),
+    (np.array(None, dtype=object), np.array(3, dtype=object)),
     ([1, [2]], [[1], 2]),
     ({"a": 1}, {"a": 1.0}),
     ("1", 1),
@@ -127,13 +163,46 @@ def test_without_a_log_nothing_needs_to_be_told_apart() -> None:
     assert len(table) > 0
 
 
+def test_attributes_are_no_globals(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reads_an_attribute(rehearsal: Any) -> Any:
+        return rehearsal.FRAME
+
+    before = digest(reads_an_attribute)
+    monkeypatch.setitem(globals(), "FRAME", FRAME[:1])
+    assert digest(reads_an_attribute) == before
+
+
+def test_what_was_worked_out_on_the_way_does_not_count() -> None:
+    X, y, schema = robx.datasets.make_gaussians(100, seed=0)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    problem = robx.Problem(forest, X, schema)
+    before = digest(problem)
+    robx.RobX().explain(problem, X)
+    assert digest(problem) == before
+    study = robx.Study(make_pipeline(StandardScaler(), LogisticRegression()), X, y)
+    before = digest(study)
+    study.base(study.split(0)[0], 0)
+    assert digest(study) == before
+
+
+def test_functions_that_call_each_other_are_looked_at_once() -> None:
+    names = [f"f{k}" for k in range(12)]
+    space: dict[str, Any] = {}
+    for name in names:
+        calls = ", ".join(f"{other}()" for other in names)
+        exec(f"def {name}():\n    return [{calls}]", space)  # noqa: S102 - functions of our own
+    for name in names:
+        space[name].__module__ = "__main__"
+    assert digest(space["f0"])
+
+
 MINE = """
-import robx
+import robx, helping
 class Mine(robx.NearestNeighbour):
     def search(self, problem, people, rows):
         return super().search(problem, people, rows)  # {}
 def make(rehearsal):
-    return helper()
+    return helper() or helping.least()
 def helper():
     return robx.RobX() if "a" in {{"a", "b", "c"}} else None
 """
@@ -150,6 +219,34 @@ for what in (mine.Mine(), mine.make, CatBoostClassifier(depth=3), frame, pl.from
 """
 
 
+INTERACTIVE = """
+import robx
+from robx.evaluation.digests import digest
+class Parent(robx.NearestNeighbour):
+    most = {most}
+    @staticmethod
+    def name(): return {name!r}
+class Mine(Parent):
+    def search(self, problem, people, rows, share={share}):
+        return helper()
+def helper(): return {helper}
+print(digest(Mine()))
+"""
+
+
+def test_classes_typed_into_an_interpreter_count_by_all_that_is_in_them() -> None:
+    usual = {"most": 1, "name": "a", "share": 0.5, "helper": 1}
+    changes: list[dict[str, Any]] = [{}, {}, {"most": 2}, {"name": "b"}, {"share": 0.6}]
+    changes.append({"helper": 2})
+    seen = []
+    for change in changes:
+        command = [sys.executable, "-c", INTERACTIVE.format(**{**usual, **change})]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        seen.append(done.stdout)
+    assert seen[0] == seen[1]
+    assert len(set(seen)) == len(seen) - 1
+
+
 def digests_in_a_new_process(folder: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, check=True
@@ -158,6 +255,7 @@ def digests_in_a_new_process(folder: Path) -> list[str]:
 
 
 def test_digests_are_the_same_in_every_process_until_the_code_changes(tmp_path: Path) -> None:
+    (tmp_path / "helping.py").write_text("def least(): return 1")
     (tmp_path / "mine.py").write_text(MINE.format("one"))
     first = digests_in_a_new_process(tmp_path)
     assert len(set(first)) == 8
@@ -165,3 +263,6 @@ def test_digests_are_the_same_in_every_process_until_the_code_changes(tmp_path: 
     (tmp_path / "mine.py").write_text(MINE.format("two"))
     changed = digests_in_a_new_process(tmp_path)
     assert [a == b for a, b in zip(first, changed, strict=True)] == [False] * 2 + [True] * 6
+    (tmp_path / "helping.py").write_text("def least(): return 2")
+    helped = digests_in_a_new_process(tmp_path)
+    assert [a == b for a, b in zip(changed, helped, strict=True)] == [False] * 2 + [True] * 6

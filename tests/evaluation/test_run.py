@@ -450,6 +450,33 @@ def test_models_that_tau_was_chosen_with_are_refused_as_judges() -> None:
             robx.evaluate(problem, robust, [guise], applicants=X[350:])
 
 
+def test_models_that_agree_on_what_both_have_learned_are_not_taken_for_one() -> None:
+    rng = np.random.default_rng(0)
+    apart = np.concatenate([rng.normal(0, 1, (150, 2)), rng.normal(12, 1, (150, 2))])
+    study = robx.Study(RandomForestClassifier(10, random_state=0), apart, np.repeat([0, 1], 150))
+
+    def chosen(rehearsal: robx.Rehearsal) -> robx.RobX:
+        models = rehearsal.models(Bootstrap(), n_models=3)
+        choice = robx.choose_tau(rehearsal.problem, rehearsal.applicants, models)
+        return robx.RobX(tau=choice.tau)
+
+    table = robx.evaluate(study, {"R": chosen}, Bootstrap(), seeds=1, n_models=3)
+    assert value(table, "validity", "R") > 0.5
+
+
+def test_an_evaluation_by_functions_resumes(tmp_path: Path) -> None:
+    def two_columns(rows: Any) -> Any:
+        first = np.clip(np.asarray(rows)[:, 0] / 10 + 0.5, 0, 1)
+        return np.column_stack([1 - first, first])
+
+    log = tmp_path / "log.jsonl"
+    problem = robx.Problem(boosted().fit(X, Y), X, SCHEMA)
+    methods = {"NN": NN, "L2": robx.NearestNeighbour(norm=2)}
+    for judges in ([two_columns], [two_columns], [robx.BlackBox(two_columns)]):
+        robx.evaluate(problem, methods, judges, applicants=X, log=log)
+    assert len(log.read_text().splitlines()) == 2
+
+
 def test_a_rehearsal_cannot_change_what_the_judges_are_made_from() -> None:
     study = replace(STUDY, estimator=boosted(n_estimators=7))
 

@@ -144,7 +144,7 @@ class Cell:
         threshold: float,
     ) -> Cell:
         """Have new models judge answers."""
-        different = {model.digest if isinstance(model, TreeEnsemble) else model for model in models}
+        different = {m.digest if isinstance(m, TreeEnsemble) else id(m.model) for m in models}
         return cls(
             method,
             scenario,

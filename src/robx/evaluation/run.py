@@ -120,6 +120,7 @@ def evaluate(
     settings = _named_outliers(outliers)
     plan = make_plan(problem, scenario, applicants, _seeds(seeds), n_models)
     judged = Run(plan, dict(methods), settings, None if log is None else Log(log), n_jobs)
+    judged.make_keys()
     shown = sys.stderr.isatty() if progress is None else progress
     total = len(methods) * len(plan.scenarios) * len(plan.seeds)
     with Progress(total, "evaluate", "cells", shown=shown) as bar:
@@ -180,10 +181,17 @@ class Run:
         seconds = time.perf_counter() - start
         return problem, Answers.of(answer, problem, work.fitted, seconds)
 
+    def make_keys(self) -> None:
+        """Digest all that goes into cells, before any of it is used and may change."""
+        if self.log is None:
+            return
+        origins = {name: digest(self.plan.origin(name)) for name in self.plan.scenarios}
+        for name, method in self.methods.items():
+            own = digest(method, self.outliers)
+            for scenario, origin in origins.items():
+                self._digests[name, scenario] = digest(origin, own)
+
     def _key(self, method: str, scenario: str, seed: int) -> str:
-        if (method, scenario) not in self._digests:
-            known = [self.plan.origin(scenario), self.methods[method], self.outliers]
-            self._digests[method, scenario] = digest(*known)
         return digest(self._digests[method, scenario], seed)
 
 

@@ -99,8 +99,8 @@ class Problem:
         self.n_rows = len(support)
         self.support = Support(np.ascontiguousarray(support[usable]), score[usable], self.rules)
         self.all_rows = support
-        #: Scores by the models that something was chosen with; they must not judge it too.
-        self.models_seen: tuple[Floats, ...] = ()
+        #: Models that something was chosen with, with scores; they must not judge it too.
+        self.models_seen: tuple[tuple[TreeEnsemble | BlackBox, Floats], ...] = ()
         self._cache: dict[Any, Any] = {}
         self._lock = threading.RLock()
 
