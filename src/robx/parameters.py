@@ -9,7 +9,7 @@ import numpy as np
 
 from robx.errors import InvalidInput
 
-__all__ = ["check_number", "check_whole", "is_number", "is_whole", "require"]
+__all__ = ["check_jobs", "check_number", "check_whole", "is_number", "is_whole", "require"]
 
 
 def is_whole(value: Any) -> bool:
@@ -42,6 +42,12 @@ def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:
     """Refuse what is not a whole number from `least`."""
     sound = is_whole(value) and value >= least
     require(sound, value, name, owner, f"an integer from {least}")
+
+
+def check_jobs(n_jobs: Any, owner: str) -> None:
+    """Refuse what is not a number of jobs as joblib counts them."""
+    sound = n_jobs is None or (is_whole(n_jobs) and n_jobs != 0)
+    require(sound, n_jobs, "n_jobs", owner, "an integer other than 0, or None for all cores")
 
 
 def check_number(

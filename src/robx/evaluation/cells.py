@@ -7,7 +7,7 @@ evaluation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -29,14 +29,12 @@ Bools = NDArray[np.bool_]
 MOST_FACTOR = 10.0
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What one method gave the n applicants of one base model.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measured:
+    """What is known of the answers for n applicants of one base model.
 
     Parameters
     ----------
-    points : table of shape (n, d)
-        A row for each who asks; those who are accepted already do not.
     answered : (n,) bool
         Who has an answer that keeps every promise.
     accepted : (n,) bool
@@ -49,12 +47,24 @@ class Answers:
         Where the method has one.
     """
 
-    points: Any
     answered: Bools
     accepted: Bools
     measures: Mapping[str, Floats]
     seconds: float
     tau: float | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Answers(Measured):
+    """What one method gave the applicants of one base model.
+
+    Parameters
+    ----------
+    points : table of shape (n, d)
+        A row for each who asks; those who are accepted already do not.
+    """
+
+    points: Any
 
     @classmethod
     def of(
@@ -86,12 +96,12 @@ class Answers:
             measures[f"lof_raw{suffix}"] = np.minimum(factor, MOST_FACTOR)
         tau = answer.settings.get("tau")
         return cls(
-            table,
-            answered,
-            points.score > problem.threshold,
-            measures,
-            seconds / max(len(asked), 1),
-            tau if isinstance(tau, float) else None,
+            points=table,
+            answered=answered,
+            accepted=points.score > problem.threshold,
+            measures=measures,
+            seconds=seconds / max(len(asked), 1),
+            tau=tau if isinstance(tau, float) else None,
         )
 
     def judged_by(self, models: Sequence[TreeEnsemble | BlackBox], threshold: float) -> Bools:
@@ -103,8 +113,8 @@ class Answers:
         return verdicts
 
 
-@dataclass(frozen=True, eq=False)
-class Cell:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cell(Measured):
     """The answers of one method, and what the models of one scenario say of them.
 
     Parameters
@@ -112,26 +122,17 @@ class Cell:
     method, scenario : str
     seed : int
         Of the base model.
-    answered, accepted : (n,) bool
     later : (models, n) bool
         Which answers each new model accepts.
     n_models : int
         How many of these models differ.
-    measures : mapping from names to (n,) float64
-    seconds : float
-    tau : float, optional
     """
 
     method: str
     scenario: str
     seed: int
-    answered: Bools
-    accepted: Bools
     later: Bools
     n_models: int
-    measures: Mapping[str, Floats]
-    seconds: float
-    tau: float | None
 
     @classmethod
     def of(
@@ -146,22 +147,17 @@ class Cell:
         """Have new models judge answers."""
         different = {m.digest if isinstance(m, TreeEnsemble) else id(m.model) for m in models}
         return cls(
-            method,
-            scenario,
-            seed,
-            answers.answered,
-            answers.accepted,
-            answers.judged_by(models, threshold),
-            len(different),
-            answers.measures,
-            answers.seconds,
-            answers.tau,
+            method=method,
+            scenario=scenario,
+            seed=seed,
+            later=answers.judged_by(models, threshold),
+            n_models=len(different),
+            **{known.name: getattr(answers, known.name) for known in fields(Measured)},
         )
 
     def only(self, people: Bools) -> Cell:
         """Count only some of the applicants as answered."""
-        kept = {**self.__dict__, "answered": self.answered & people}
-        return Cell(**kept)
+        return replace(self, answered=self.answered & people)
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as plain values."""

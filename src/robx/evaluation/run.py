@@ -21,7 +21,7 @@ from robx.evaluation.study import Base, Rehearsal, Study
 from robx.evaluation.table import tabulate
 from robx.methods import Method
 from robx.metrics import Outliers
-from robx.parameters import is_whole, require
+from robx.parameters import check_jobs, is_whole, require
 from robx.problem import Problem
 from robx.progress import Progress
 from robx.retrained import refuse_seen
@@ -115,8 +115,7 @@ def evaluate(
     """
     _check_methods(methods)
     require(isinstance(common, bool), common, "common", "evaluate", "true or false")
-    sound = n_jobs is None or (is_whole(n_jobs) and n_jobs != 0)
-    require(sound, n_jobs, "n_jobs", "evaluate", "an integer other than 0, or None for all cores")
+    check_jobs(n_jobs, "evaluate")
     settings = _named_outliers(outliers)
     plan = make_plan(problem, scenario, applicants, _seeds(seeds), n_models)
     judged = Run(plan, dict(methods), settings, None if log is None else Log(log), n_jobs)

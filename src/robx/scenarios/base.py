@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from robx.errors import InvalidInput
-from robx.parameters import check_whole, is_whole, require
+from robx.parameters import check_jobs, check_whole
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.tables import count_rows, take
 
@@ -174,9 +174,7 @@ class Scenario(ABC):
         iterator of fitted classifiers
             In order, trained as they are asked for, some at a time.
         """
-        sound = n_jobs is None or (is_whole(n_jobs) and n_jobs != 0)
-        expected = "an integer other than 0, or None for all cores"
-        require(sound, n_jobs, "n_jobs", self._name, expected)
+        check_jobs(n_jobs, self._name)
         labels = read_labels(y)
         if count_rows(X) != len(labels):
             raise InvalidInput(
