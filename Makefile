@@ -14,7 +14,7 @@ help:
 	@echo "make check          lint, types, layers"
 	@echo "make bench          speed and accuracy of the stability metric against the model libraries"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
-	@echo "make tables         the paper's tables, ours beside its: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>"
+	@echo "make tables         the paper's tables, ours beside its: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier"
 	@echo "make tune           search for the hyperparameters of the tables' models again; DATA=..."
 	@echo "make fuzz           thousands of damaged model files (slow)"
 
@@ -28,7 +28,7 @@ $(VENV)/demo: $(VENV)/pip pyproject.toml
 	$(INSTALL) --editable '.[xgboost]'
 	@touch $@
 
-# DiCE comes without what it asks for: XGBoost with CUDA, 700 MB. The group has what it needs.
+# DiCE comes without what it asks for: XGBoost with CUDA, 700 MB. What it needs is beside it.
 $(VENV)/test: $(VENV)/pip pyproject.toml
 	$(INSTALL) --editable . --group test
 	$(INSTALL) --no-deps dice-ml raiutils
@@ -39,7 +39,8 @@ $(VENV)/check: $(VENV)/test
 	@touch $@
 
 $(VENV)/experiments: $(VENV)/pip pyproject.toml
-	$(INSTALL) --editable . --group experiments
+	$(INSTALL) --editable . --group experiments jsonschema
+	$(INSTALL) --no-deps dice-ml raiutils
 	@touch $@
 
 demo: $(VENV)/demo

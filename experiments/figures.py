@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from experiments.compare import NO_TAU
+from experiments.frontier.resamples import LEAST_COVERAGE
 from experiments.spec import ROBX
 
-__all__ = ["histograms", "overview", "sweep"]
+__all__ = ["frontier", "histograms", "overview", "sweep"]
 
 #: Colours that are told apart by people who do not see them all, and in grey.
 COLOURS = {"FT": "#0072B2", "FOCUS": "#D55E00", "FACE": "#009E73", "NN": "#CC79A7", "CCF": "black"}
@@ -129,3 +130,80 @@ def _arrows(ax: Axes, figures: pd.DataFrame) -> None:
     stable = [place for name, place in places.items() if name.endswith(ROBX)]
     if np.isnan(stable).all():
         ax.text(0.5, 0.5, "nobody gets an answer\non RobX", ha="center", transform=ax.transAxes)
+
+
+# --- the frontier ---------------------------------------------------------------------------------
+
+#: Colour, dashes and sign of each curve.
+CURVES: dict[str, tuple[str, str, str]] = {
+    "NN": (COLOURS["NN"], "-", "o"),
+    "FT": (COLOURS["FT"], "-", "s"),
+    "NICE": ("#E69F00", "-", "^"),
+    "DiCE genetic": ("#56B4E9", "none", "D"),
+    "CCF": ("black", "-", "x"),
+    "NN +RobX": (COLOURS["FOCUS"], "-", "o"),
+    "FT +RobX": (COLOURS["FOCUS"], "--", "s"),
+    "NN +ours": (COLOURS["FACE"], "-", "o"),
+    "FT +ours": (COLOURS["FACE"], "--", "s"),
+    "NN +ours, noise alone": (COLOURS["FACE"], ":", "v"),
+    "NN +ours, typical or not": ("#999999", "-", "v"),
+    "NN +ours, default": (COLOURS["FACE"], "none", "*"),
+    "FT +ours, default": (COLOURS["FACE"], "none", "P"),
+}
+#: Shares of refused answers: the least that is shown, the most, and those with a number.
+LEAST_REFUSED, MOST_REFUSED = 0.1, 60.0
+REFUSED = (0.1, 1, 5, 20, 50)
+
+
+def frontier(table: pd.DataFrame, title: str, path: Path) -> None:
+    """Draw cost and number of changes against validity, a column of panels for each change.
+
+    Validity falls to the right, on a scale of refused answers, so that lower left is better. Points
+    that are in no curve, because they leave too many without an answer, are not drawn.
+    """
+    scenarios = list(dict.fromkeys(table["scenario"]))
+    drawn = table[table["coverage"] >= LEAST_COVERAGE]
+    with mpl.rc_context(STYLE):
+        size = (3.6 * len(scenarios) + 0.6, 7.6)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(2, len(scenarios), sharex=True, sharey="row", squeeze=False)
+        for row, (name, label) in zip(
+            axes, (("cost_l1", "L1 cost"), ("n_changes", "features changed")), strict=True
+        ):
+            for ax, scenario in zip(row, scenarios, strict=True):
+                _curves(ax, drawn[drawn["scenario"] == scenario], name)
+            row[0].set_ylabel(label)
+        for ax, scenario in zip(axes[0], scenarios, strict=True):
+            ax.set_title(scenario, fontsize=9)
+        for ax in axes[1]:
+            ax.set_xlabel("validity, % (lower left is better)")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=6)
+        figure.suptitle(title, fontsize=10)
+        _save(figure, path)
+
+
+def _curves(ax: Axes, table: pd.DataFrame, name: str) -> None:
+    """Draw every method, its points joined in the order of their knobs."""
+    for curve, (colour, dashes, sign) in CURVES.items():
+        lines = table[table["method"] == curve].sort_values("knob")
+        refused = (100 * (1 - lines["validity"])).clip(lower=LEAST_REFUSED)
+        ours = "ours" in curve
+        ax.plot(
+            refused,
+            lines[name],
+            sign,
+            linestyle=dashes,
+            color=colour,
+            label=curve,
+            ms=9 if dashes == "none" and ours else 4,
+            lw=2 if ours else 1.1,
+            mec="black" if dashes == "none" else colour,
+            zorder=4 if ours else 3,
+        )
+    ax.set_xscale("log")
+    ax.set_xlim(0.9 * LEAST_REFUSED, MOST_REFUSED)
+    ax.set_xticks(REFUSED, [f"≥{100 - REFUSED[0]:g}", *(f"{100 - x:g}" for x in REFUSED[1:])])
+    ax.set_xticks([], minor=True)
+    for refused_share in (1, 5):
+        ax.axvline(refused_share, color="grey", linestyle=":", linewidth=1, zorder=1)

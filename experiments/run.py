@@ -2,6 +2,9 @@
 
     python -m experiments.run --data german
     python -m experiments.run --data heloc --heloc heloc_dataset_v1.csv --table moderate
+    python -m experiments.run --data german --table frontier
+
+The frontier is no table of the paper and takes long: it is made only when it is named.
 
 Finished cells are kept in ``.cache``: a run that was stopped goes on where it was, and changed code
 starts anew. Results go to ``results/<data>``.
@@ -20,6 +23,8 @@ import pandas as pd
 import robx
 from experiments import checklist, checks, compare, figures, report
 from experiments.bases import base_models, histograms
+from experiments.frontier import spec as frontier_spec
+from experiments.frontier.run import run as run_frontier
 from experiments.methods import SWEEP, Asked, asked, make, make_by_sweep
 from experiments.settings import (
     CACHE,
@@ -213,10 +218,10 @@ def _write(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def log_file(data: str) -> Path:
+def log_file(data: str, of: str = "") -> Path:
     """Name the log of finished cells."""
     CACHE.mkdir(exist_ok=True)
-    return CACHE / f"{data}.jsonl"
+    return CACHE / f"{data}{of}.jsonl"
 
 
 def main() -> None:
@@ -224,7 +229,8 @@ def main() -> None:
     specs = load_specs()
     parser = argparse.ArgumentParser(description="Make the paper's tables again.")
     parser.add_argument("--data", choices=sorted(PAPER_TAU), required=True)
-    parser.add_argument("--table", choices=list(specs), action="append", help="only this one")
+    tables = [*specs, frontier_spec.NAME]
+    parser.add_argument("--table", choices=tables, action="append", help="only this one")
     parser.add_argument("--heloc", type=Path, help="HELOC's file")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="base models")
     parser.add_argument("--models", type=int, default=N_MODELS, help="new models for each")
@@ -240,13 +246,24 @@ def main() -> None:
     for name in [name for name in changed if name not in {"heloc", "out"}]:
         values = given.table if name == "table" else [getattr(given, name)]
         said += [text for value in values for text in (f"--{name}", str(value))]
-    run(
-        load(given.data, given.heloc),
-        [specs[name] for name in given.table or specs],
-        Options(given.seeds, given.models, given.applicants, given.tau, log_file(given.data)),
-        (given.out or RESULTS) / given.data,
-        " ".join(["python -m experiments.run", *said]),
-    )
+    data, command = load(given.data, given.heloc), " ".join(["python -m experiments.run", *said])
+    out = (given.out or RESULTS) / given.data
+    named = [specs[name] for name in given.table or specs if name in specs]
+    if named:
+        log = log_file(given.data)
+        options = Options(given.seeds, given.models, given.applicants, given.tau, log)
+        run(data, named, options, out, command)
+    if frontier_spec.NAME in (given.table or []):
+        run_frontier(
+            data,
+            frontier_spec.load_frontier(),
+            out,
+            command,
+            seeds=given.seeds,
+            n_models=given.models,
+            applicants=given.applicants,
+            log=log_file(given.data, f"-{frontier_spec.NAME}"),
+        )
 
 
 if __name__ == "__main__":

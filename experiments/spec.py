@@ -16,6 +16,8 @@ __all__ = ["FIGURES", "Spec", "base_of", "load_spec", "load_specs", "published"]
 #: What the paper reports for a method: validity is in percent.
 FIGURES = ("cost", "validity", "lof")
 ROBX = " +RobX"
+#: Specs of another kind, with a reader of their own.
+APART = ("frontier",)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def load_spec(path: Path) -> Spec:
 def load_specs() -> dict[str, Spec]:
     """Read every spec, in the order in which they are shown."""
     order = ["moderate", "face-confidence", "focus-gamma", "minor-rows", "minor-hyperparameter"]
-    names = sorted(path.stem for path in SPECS.glob("*.yaml"))
+    names = sorted(path.stem for path in SPECS.glob("*.yaml") if path.stem not in APART)
     names.sort(key=lambda name: order.index(name) if name in order else len(order))
     return {name: load_spec(SPECS / f"{name}.yaml") for name in names}
 

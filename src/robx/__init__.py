@@ -22,16 +22,22 @@ if TYPE_CHECKING:
     from robx.evaluation import Study as Study
     from robx.evaluation import evaluate as evaluate
     from robx.explaining import explain as explain
+    from robx.methods import Closest as Closest
     from robx.methods import Conservative as Conservative
     from robx.methods import Face as Face
     from robx.methods import FeatureTweaking as FeatureTweaking
     from robx.methods import Focus as Focus
+    from robx.methods import Frugal as Frugal
     from robx.methods import Given as Given
+    from robx.methods import LiveRegion as LiveRegion
     from robx.methods import NearestNeighbour as NearestNeighbour
     from robx.methods import RobX as RobX
+    from robx.methods import alternatives as alternatives
+    from robx.problem import Certificate as Certificate
     from robx.problem import Counterfactuals as Counterfactuals
     from robx.problem import Problem as Problem
     from robx.problem import Status as Status
+    from robx.retrained import certify as certify
     from robx.robustness import Noise as Noise
     from robx.robustness import Stability as Stability
     from robx.robustness import is_stable as is_stable
@@ -46,8 +52,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "alternatives": "robx.methods",
     "BlackBox": "robx.trees",
+    "Certificate": "robx.problem",
+    "certify": "robx.retrained",
     "choose_tau": "robx.choosing",
+    "Closest": "robx.methods",
     "Conservative": "robx.methods",
     "Counterfactuals": "robx.problem",
     "evaluate": "robx.evaluation",
@@ -56,11 +66,13 @@ _ROOMS = {
     "Feature": "robx.schema",
     "FeatureTweaking": "robx.methods",
     "Focus": "robx.methods",
+    "Frugal": "robx.methods",
     "Given": "robx.methods",
     "import_model": "robx.trees",
     "invalidation_bound": "robx.bounding",
     "InvalidationBound": "robx.bounding",
     "is_stable": "robx.robustness",
+    "LiveRegion": "robx.methods",
     "mean_margin": "robx.robustness",
     "NearestNeighbour": "robx.methods",
     "Noise": "robx.robustness",

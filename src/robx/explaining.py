@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from itertools import islice
 from typing import Any
 
 from robx.errors import InvalidInput
-from robx.methods import Method, RobX
+from robx.methods import Frugal, Method, alternatives
+from robx.parameters import check_whole
 from robx.problem import Counterfactuals, Problem
+from robx.retrained import certify, retrainings
 from robx.schema import Schema
 from robx.tables import Category, count_rows
 
@@ -16,6 +20,10 @@ __all__ = ["explain"]
 
 #: Batches of more applicants show a progress bar on a terminal.
 LONG = 200
+#: Of the retrained models one in so many helps to find answers; the others certify them.
+SEARCHING = 3
+#: Fewer retrained models tell too little.
+LEAST_MODELS = 6
 
 
 def explain(
@@ -23,14 +31,24 @@ def explain(
     X_train: Any,
     applicants: Any,
     *,
+    y_train: Any = None,
+    estimator: Any = None,
+    models: Sequence[Any] | None = None,
     schema: Schema | None = None,
     target: Category | None = None,
     threshold: float = 0.5,
     method: Method | None = None,
+    n_answers: int = 1,
+    n_models: int = 48,
+    seed: int = 0,
     progress: bool | None = None,
     **parameters: Any,
 ) -> Counterfactuals:
     """Tell applicants what to change, so that it holds after the model is retrained.
+
+    With the training labels, the model is trained again on random thirds of its rows, `n_models`
+    times: a third of these models helps to find the answers, the others certify them. Without,
+    stability under noise alone decides, and there is no certificate.
 
     Parameters
     ----------
@@ -39,6 +57,12 @@ def explain(
     X_train : table of shape (n, d)
         The rows that the model was trained on.
     applicants : table of shape (m, d)
+    y_train : (n,) labels, optional
+        Of the rows of `X_train`.
+    estimator : classifier, optional
+        What to train again, in scikit-learn's form; `model` itself unless given.
+    models : sequence of models, optional
+        Retrained models of your own, at least six, in the place of `y_train`.
     schema : Schema, optional
         What may change; guessed from `X_train` unless given.
     target : label, optional
@@ -46,11 +70,17 @@ def explain(
     threshold : float
         Accepted are scores above this.
     method : Method, optional
-        `RobX` unless given.
+        `Frugal` unless given; ``method=robx.RobX()`` is the paper's algorithm.
+    n_answers : int
+        How many answers to look for, by different features; see `robx.alternatives`.
+    n_models : int
+        How many models to train, at least six.
+    seed : int
+        For the rows that they see.
     progress : bool, optional
         Whether to show a progress bar; by default for long batches on a terminal.
     **parameters
-        Of `RobX`, where no method is given: ``tau``, ``base``, ``norm``, ...
+        Of `Frugal`, where no method is given: ``level``, ``max_changes``, ``base``, ``norm``, ...
 
     Returns
     -------
@@ -62,22 +92,87 @@ def explain(
     >>> import numpy as np
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> X = np.random.default_rng(0).random((300, 2)).round(2)
-    >>> forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 0] > 0.5)
-    >>> explain(forest, X, [[0.2, 0.5], [0.9, 0.5]])
-    <Counterfactuals by RobX: 1 ok, 1 already accepted>
+    >>> y = X[:, 0] > 0.5
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    >>> answer = explain(forest, X, [[0.2, 0.5], [0.9, 0.5]], y_train=y)
+    >>> answer
+    <Counterfactuals by Frugal: 1 ok, 1 already accepted>
+    >>> print(answer.words(0))
+    Accepted (score 1.00, stability 0.93) with:
+      0: 0.2 → 0.76
+      32 of 32 retrained models accept it; of models trained on random thirds of the training rows,
+      at least 94.2% will (95% confidence).
     """
     if method is not None and parameters:
         raise InvalidInput(
-            "explain takes a method or parameters of RobX, not both. Got a method and "
+            "explain takes a method or parameters of Frugal, not both. Got a method and "
             f"{sorted(parameters)[0]!r}."
         )
     if method is not None and not isinstance(method, Method):
         raise InvalidInput(f"The 'method' parameter of explain must be a method. Got {method!r}.")
-    known = [field.name for field in fields(RobX)]
+    known = [field.name for field in fields(Frugal) if field.name != "models"]
     unknown = [name for name in parameters if name not in known]
     if unknown:
-        raise InvalidInput(f"RobX has no parameter {unknown[0]!r}. It has {', '.join(known)}.")
-    chosen = RobX(**parameters) if method is None else method
+        raise InvalidInput(f"Frugal has no parameter {unknown[0]!r}. It has {', '.join(known)}.")
+    check_whole(n_answers, "n_answers", "explain")
+    check_whole(n_models, "n_models", "explain", least=LEAST_MODELS)
     problem = Problem(model, X_train, schema=schema, target=target, threshold=threshold)
     is_long = count_rows(applicants) > LONG and sys.stderr.isatty()
-    return chosen.explain(problem, applicants, progress=is_long if progress is None else progress)
+    shown = is_long if progress is None else progress
+    later, drawn = _later(model, estimator, X_train, y_train, models, n_models, seed)
+    searching = tuple(islice(later, _n_searching(models, n_models))) if method is None else ()
+    chosen = Frugal(models=searching, **parameters) if method is None else method
+    answer = alternatives(chosen, problem, applicants, n_answers, progress=shown)
+    certifying = list(later)
+    if not certifying:
+        return answer
+    others = [certify(problem, one, certifying, drawn=drawn) for one in answer.alternatives]
+    return replace(certify(problem, answer, certifying, drawn=drawn), alternatives=tuple(others))
+
+
+def _n_searching(models: Sequence[Any] | None, n_models: int) -> int:
+    return (n_models if models is None else len(models)) // SEARCHING
+
+
+def _later(
+    model: Any,
+    estimator: Any,
+    X_train: Any,
+    y_train: Any,
+    models: Sequence[Any] | None,
+    n_models: int,
+    seed: int,
+) -> tuple[Iterator[Any], str]:
+    """Give the retrained models, if there are to be any, and say how they are drawn."""
+    if models is not None:
+        if y_train is not None or estimator is not None:
+            raise InvalidInput(
+                "explain takes retrained models, or y_train to train them with, not both."
+            )
+        if (
+            isinstance(models, str)
+            or not isinstance(models, Sequence)
+            or (len(models) < LEAST_MODELS)
+        ):
+            raise InvalidInput(
+                f"The 'models' parameter of explain must be a list of at least {LEAST_MODELS} "
+                f"retrained models. Got {_counted(models)} instead."
+            )
+        return iter(models), "drawn like these"
+    if y_train is None:
+        if estimator is not None:
+            raise InvalidInput("explain needs y_train, the labels of X_train, to train again.")
+        return iter(()), ""
+    chosen = model if estimator is None else estimator
+    if not hasattr(chosen, "fit") or not hasattr(chosen, "get_params"):
+        raise InvalidInput(
+            "To train again, explain needs a classifier in scikit-learn's form. Got "
+            f"{type(chosen).__name__}. Pass it as 'estimator'."
+        )
+    return retrainings(chosen, X_train, y_train, n_models, seed), (
+        "trained on random thirds of the training rows"
+    )
+
+
+def _counted(models: Any) -> str:
+    return f"{len(models)}" if isinstance(models, list | tuple) else type(models).__name__

@@ -187,9 +187,10 @@ def settled(
     z: list[float], x: list[float], *, optional: bool = False, fixed: bool = False
 ) -> list[float]:
     out = np.full((1, len(z)), 77.0)
+    low, high = (np.array([x]), np.array([x])) if fixed else (np.zeros_like(out), np.ones_like(out))
     settle_groups(
-        np.array([z]), np.array([x]), np.array([0, len(z)]), np.arange(len(z)),
-        np.array([optional]), np.array([fixed]), out,
+        np.array([z]), np.array([x]), low * 1.0, high * 1.0, np.array([0, len(z)]),
+        np.arange(len(z)), np.array([optional]), out,
     )  # fmt: skip
     found: list[float] = out[0].tolist()
     return found

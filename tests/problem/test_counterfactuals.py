@@ -220,3 +220,59 @@ def test_a_file_has_one_ending_and_must_be_there(tmp_path: Path) -> None:
         answer().save(tmp_path / "a.yaml")
     with pytest.raises(robx.InvalidInput, match="There is no file at"):
         Counterfactuals.load(tmp_path / "none.json")
+
+
+# --- what a method measures ----------------------------------------------------------------------
+
+
+def test_what_a_method_measures_stands_in_its_rows() -> None:
+    found = robx.Closest().explain(problem(), FOUR)
+    bound = found.measured["bound"]
+    assert np.isnan(bound[:2]).all()  # one is accepted, one cannot be answered
+    np.testing.assert_allclose(bound[2:], found.cost[2:], atol=1e-7)
+    assert found.summary["bound"].tolist()[2:] == bound[2:].tolist()
+    assert found.summary.index.tolist() == list("wxyz")
+    assert answer().measured == {}
+    assert "bound" not in answer().summary
+
+
+def test_what_was_measured_of_an_answer_that_is_withdrawn_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    search = robx.Closest.search
+
+    def spoiled(self: Any, asked: Problem, who: Any, rows: Any) -> Any:
+        found = search(self, asked, who, rows)
+        found.points[0] = who.matrix[0]  # which is declined
+        return found
+
+    monkeypatch.setattr(robx.Closest, "search", spoiled)
+    found = robx.Closest().explain(problem(), FOUR)
+    assert found.status[2:].tolist() == [Status.INFEASIBLE, Status.OK]
+    assert np.isnan(found.measured["bound"][2])
+    assert found.measured["bound"][3] > 0
+
+
+def test_parts_are_joined_with_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = robx.Closest().explain(problem(), FOUR)
+    monkeypatch.setattr(robx.Closest, "chunk", 1)
+    parts = robx.Closest().explain(problem(), FOUR)
+    assert whole.measured["bound"].tobytes() == parts.measured["bound"].tobytes()
+
+
+def test_measured_numbers_are_saved_and_files_without_them_still_load(tmp_path: Path) -> None:
+    found = robx.Closest().explain(problem(), FOUR)
+    found.save(tmp_path / "answer.json")
+    loaded = Counterfactuals.load(tmp_path / "answer.json")
+    np.testing.assert_array_equal(loaded.measured["bound"], found.measured["bound"])
+    plain = json.loads(found.to_json())
+    assert plain["measured"]["bound"][0] is None
+    del plain["measured"]
+    assert Counterfactuals.from_dict(plain).measured == {}
+
+
+@pytest.mark.parametrize("measured", [{"bound": [1.0]}, {"bound": ["x"] * 4}, [1.0], None])
+def test_damaged_measured_numbers_are_refused(measured: Any) -> None:
+    plain = robx.Closest().explain(problem(), FOUR).to_dict()
+    with pytest.raises(robx.InvalidInput, match="damaged"):
+        Counterfactuals.from_dict({**plain, "measured": measured})

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from robx.evaluation.run import evaluate
+from robx.evaluation.cells import Cell
+from robx.evaluation.run import evaluate, judged_cells
 from robx.evaluation.study import Rehearsal, Study
 
-__all__ = ["Rehearsal", "Study", "evaluate"]
+__all__ = ["Cell", "Rehearsal", "Study", "evaluate", "judged_cells"]

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.metrics import FittedOutliers
-from robx.problem import Counterfactuals, Problem, Status
+from robx.problem import Counterfactuals, Problem, Status, coordinates
 from robx.retrained import acceptance
 from robx.robustness import Noise
 from robx.tables import take
 from robx.trees import BlackBox, TreeEnsemble
 
-__all__ = ["Answers", "Cell", "coordinates"]
+__all__ = ["Answers", "Cell"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -202,28 +202,6 @@ class Cell(Measured):
             seconds=float(plain["seconds"]),
             tau=None if plain["tau"] is None else float(plain["tau"]),
         )
-
-
-def coordinates(problem: Problem, matrix: Floats) -> Floats:
-    """Place points where plain distances mean something: numbers in units of their scales.
-
-    A category becomes a column for each level, and a missing value the middle of its column with a
-    mark in a column of its own, for columns that have missing values in training.
-    """
-    rules, rows = problem.rules, problem.all_rows
-    columns: list[Floats] = []
-    for j, feature in enumerate(rules.features):
-        values, missing = matrix[:, j], np.isnan(matrix[:, j])
-        if feature.kind == "categorical":
-            columns += [np.sqrt(0.5) * (values == level) for level in feature.level_numbers]
-        elif feature.kind == "onehot":
-            columns.append(np.sqrt(0.5) * np.where(missing, 0.0, values))
-        else:
-            known = rows[:, j][np.isfinite(rows[:, j])]
-            columns.append(np.where(missing, np.median(known), values) / rules.scale[j])
-        if np.isnan(rows[:, j]).any():
-            columns.append(missing.astype(np.float64))
-    return np.column_stack(columns)
 
 
 def _as_text(bits: Sequence[bool] | Bools) -> str:

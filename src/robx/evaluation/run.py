@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from robx.errors import InvalidInput
-from robx.evaluation.cells import Answers, Cell, coordinates
+from robx.evaluation.cells import Answers, Cell
 from robx.evaluation.digests import digest
 from robx.evaluation.log import Log
 from robx.evaluation.plan import Models, Plan, make_plan
@@ -22,13 +22,13 @@ from robx.evaluation.table import tabulate
 from robx.methods import Method
 from robx.metrics import Outliers
 from robx.parameters import check_jobs, is_whole, require
-from robx.problem import Problem
+from robx.problem import Problem, coordinates
 from robx.progress import Progress
 from robx.retrained import refuse_seen
 from robx.scenarios import Scenario
 from robx.tables import take
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "judged_cells"]
 
 Maker = Callable[[Rehearsal], Method]
 
@@ -113,8 +113,41 @@ def evaluate(
     >>> bool(after.value["NN + RobX"] > after.value["NN"])
     True
     """
-    _check_methods(methods)
     require(isinstance(common, bool), common, "common", "evaluate", "true or false")
+    cells = judged_cells(
+        problem,
+        methods,
+        scenario,
+        applicants=applicants,
+        seeds=seeds,
+        n_models=n_models,
+        outliers=outliers,
+        log=log,
+        progress=progress,
+        n_jobs=n_jobs,
+    )
+    names = list(dict.fromkeys(cell.scenario for cell in cells))
+    return tabulate(cells, list(methods), names, common=common)
+
+
+def judged_cells(
+    problem: Study | Problem,
+    methods: Mapping[str, Method | Maker],
+    scenario: Scenario | Mapping[str, Any] | Sequence[Any],
+    *,
+    applicants: Any = None,
+    seeds: int | Sequence[int] = 5,
+    n_models: int = 20,
+    outliers: Outliers | Mapping[str, Outliers] | None = None,
+    log: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+    n_jobs: int | None = None,
+) -> list[Cell]:
+    """Do what `evaluate` does, and give what came of each applicant instead of a table.
+
+    For figures that are no mean over base models. Parameters are those of `evaluate`.
+    """
+    _check_methods(methods)
     check_jobs(n_jobs, "evaluate")
     settings = _named_outliers(outliers)
     plan = make_plan(problem, scenario, applicants, _seeds(seeds), n_models)
@@ -124,7 +157,7 @@ def evaluate(
     total = len(methods) * len(plan.scenarios) * len(plan.seeds)
     with Progress(total, "evaluate", "cells", shown=shown) as bar:
         cells = [cell for seed in plan.seeds for cell in judged.cells(seed, bar)]
-    return tabulate(cells, list(methods), list(plan.scenarios), common=common)
+    return sorted(cells, key=lambda cell: plan.scenarios.index(cell.scenario))
 
 
 @dataclass(eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.parameters import check_number, check_whole, require
 from robx.problem import Problem
-from robx.retrained import import_models
+from robx.retrained import import_models, retrainings
 from robx.scenarios import Scenario, check_estimator, fresh, read_labels
 from robx.schema import Schema
 from robx.tables import Category, count_rows, take
@@ -25,7 +25,7 @@ Rows = NDArray[np.intp]
 #: The share of a base model's own rows that a rehearsal trains on: never the rows of a real change.
 REHEARSED = 0.8
 #: Keeps random numbers for different purposes apart.
-SPLIT, PICK, REHEARSE, TRAIN = 1, 2, 3, 4
+SPLIT, PICK, REHEARSE, TRAIN, RETRAIN = 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +212,8 @@ class Rehearsal:
     X: Any
     y: Any
     seed: int
+    #: What was trained already, for all methods.
+    _trained: dict[int, tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def applicants(self) -> Any:
@@ -229,6 +231,14 @@ class Rehearsal:
         seed = int(rng.integers(2**63))
         X, y = take(self.X, rows), self.y[rows]
         return list(scenario.models(self.estimator, X, y, n_models, seed, n_jobs))
+
+    def retrainings(self, n_models: int = 48) -> tuple[Any, ...]:
+        """Train models on random thirds of the base model's rows, as `robx.explain` does."""
+        if n_models not in self._trained:
+            seed = int(np.random.default_rng([self.seed, RETRAIN]).integers(2**63))
+            models = retrainings(self.estimator, self.X, self.y, n_models, seed)
+            self._trained[n_models] = tuple(models)
+        return self._trained[n_models]
 
 
 @dataclass(frozen=True, eq=False)

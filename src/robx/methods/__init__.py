@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from robx.methods.alternatives import alternatives
 from robx.methods.base import Method
+from robx.methods.closest import Closest
 from robx.methods.conservative import Conservative
 from robx.methods.face import Face
 from robx.methods.focus import Focus
+from robx.methods.frugal import Frugal
 from robx.methods.given import Given
+from robx.methods.live import LiveRegion
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.robx import RobX
 from robx.methods.tweak import FeatureTweaking
 
 __all__ = [
+    "Closest",
     "Conservative",
     "Face",
     "FeatureTweaking",
     "Focus",
+    "Frugal",
     "Given",
+    "LiveRegion",
     "Method",
     "NearestNeighbour",
     "RobX",
+    "alternatives",
 ]

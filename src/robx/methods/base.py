@@ -60,10 +60,10 @@ class Method(ABC):
         people = problem.read(X)
         self.check(problem, len(people))
         with Progress(len(people), type(self).__name__, shown=progress) as bar:
-            found = self._run(problem, people, bar)
+            found = self.run(problem, people, bar)
         return finish(self, problem, X, people, found)
 
-    def _run(self, problem: Problem, people: Applicants, bar: Progress) -> Found:
+    def run(self, problem: Problem, people: Applicants, bar: Progress) -> Found:
         """Search for those who need an answer, some at a time; the others are told so."""
         accepted = people.score > problem.threshold
         sound = np.array([not trouble for trouble in people.trouble], dtype=bool)
@@ -176,6 +176,10 @@ def finish(
         norm=method.norm,
         base=base,
         paths=None if found.paths is None else _written(found.paths, problem, X, people),
+        measured={
+            name: np.where(_answered(found), numbers, np.nan)
+            for name, numbers in found.measured.items()
+        },
     )
 
 

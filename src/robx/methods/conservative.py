@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robx.methods.base import Method
 from robx.methods.neighbours import Neighbours, nearest_points, report
+from robx.methods.stable import Stable, Test
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.parameters import check_whole
 from robx.problem import Applicants, Found, Problem, Status
@@ -16,7 +17,7 @@ from robx.robustness import Noise
 from robx.robustness.draws import Kind
 from robx.schema import Norm
 
-__all__ = ["Conservative", "give_most_stable", "stable_points"]
+__all__ = ["Conservative", "give_most_stable", "passing_points"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -78,47 +79,44 @@ class Conservative(Method):
         found = Found.nothing(people)
         tau, why = tau_in_numbers(self.tau, problem, self.noise())
         found.notes = {"tau": tau, "tau_reason": why}
-        near = stable_points(
-            problem,
+        near = passing_points(
             people,
             people.matrix,
+            Stable(problem, tau, self.noise()),
             norm=self.norm,
             n_wanted=1,
-            tau=tau,
-            noise=self.noise(),
             max_tries=self.max_tries,
         )
         report(problem, people, near, found, problem.threshold)
-        give_most_stable(problem, people, people.matrix, found, self, tau)
+        give_most_stable(problem, people, people.matrix, found, self, f"tau = {tau:.4g}")
         return found
 
 
-def stable_points(
-    problem: Problem,
+def passing_points(
     people: Applicants,
     start: Floats,
+    test: Test,
     *,
     norm: Norm,
     n_wanted: int,
-    tau: float,
-    noise: Noise,
     max_tries: int,
 ) -> Neighbours:
-    """Find the nearest accepted points that pass the stability test.
+    """Find the nearest accepted points that pass a test.
 
     What is found out about a row of the support, as it is, is kept for everybody.
     """
-    state = problem.stable_rows(tau, noise)
+    problem = test.problem
+    state = problem.tested_rows(test.key)
 
-    def test(points: Floats, origin: NDArray[np.int64]) -> Bools:
+    def passes(points: Floats, origin: NDArray[np.int64]) -> Bools:
         known = np.where(origin >= 0, state[origin], 0)
         new_rows = np.unique(origin[(origin >= 0) & (known == 0)])
         if len(new_rows):
-            passed = problem.passes(problem.support.rows[new_rows], tau, noise)
+            passed = test(problem.support.rows[new_rows])
             state[new_rows] = np.where(passed, 1, 2)
         out = np.where(origin >= 0, state[origin], 0) == 1
         own = origin < 0
-        out[own] = problem.passes(points[own], tau, noise)
+        out[own] = test(points[own])
         return np.asarray(out)
 
     return nearest_points(
@@ -128,7 +126,7 @@ def stable_points(
         norm=norm,
         n_wanted=n_wanted,
         bar=problem.threshold,
-        test=test,
+        test=passes,
         skip=lambda: state == 2,
         max_tries=max_tries,
     )
@@ -140,7 +138,7 @@ def give_most_stable(
     start: Floats,
     found: Found,
     method: Method,
-    tau: float,
+    asked: str,
 ) -> None:
     """Where nothing passed, answer with the most stable of the nearest accepted points, and say so.
 
@@ -165,5 +163,5 @@ def give_most_stable(
         found.refuse(
             i,
             Status.UNSTABLE,
-            f"no point passed tau = {tau:.4g}; the best seen has R = {value[best]:.4g}",
+            f"no point passed {asked}; the best seen has R = {value[best]:.4g}",
         )

@@ -87,6 +87,7 @@ def nearest_points(
         out.complete[:] = True
         return out
     plain = ~np.isnan(people.matrix).any(axis=1) & problem.support.is_plain
+    plain &= (people.low < people.high).all(axis=1)  # nothing is held fixed for them alone
     at_once = max(MOST_NUMBERS // (MOST_PAGE * len(problem.names)), 1)
     for group, left_out, most in (
         (np.flatnonzero(plain), skip, len(problem.support) + 1),

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.methods.base import Method
-from robx.methods.conservative import give_most_stable, stable_points
+from robx.methods.conservative import give_most_stable, passing_points
 from robx.methods.given import Given
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.neighbours import blocked_by
+from robx.methods.stable import Stable, Test
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.methods.walks import Walks
 from robx.parameters import check_number, check_whole
@@ -154,29 +155,23 @@ class RobX(Method):
         if self.base is not None:
             found.base = self.base.search(problem, people, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        accepted = problem.accepts(start)
-        stable = accepted.copy()
-        stable[accepted] = problem.passes(start[accepted], tau, noise)
-        for i in np.flatnonzero(stable):
-            found.answer(i, start[i])
-        self._refine(problem, people, start, found, tau)
-        give_most_stable(problem, people, start, found, self, tau)
+        self.refine(people, start, found, Stable(problem, tau, noise))
+        give_most_stable(problem, people, start, found, self, f"tau = {tau:.4g}")
         return found
 
-    def _refine(
-        self, problem: Problem, people: Applicants, start: Floats, found: Found, tau: float
-    ) -> None:
-        """Walk from points that are not stable yet to conservative counterfactuals near them."""
+    def refine(self, people: Applicants, start: Floats, found: Found, test: Test) -> None:
+        """Answer with starts that pass; from others walk to conservative counterfactuals near."""
+        problem = test.problem
+        for i in np.flatnonzero(test(start)):
+            found.answer(i, start[i])
         rows = np.flatnonzero(~found.ok)
-        some, noise = people.take(rows), self.noise()
-        near = stable_points(
-            problem,
+        some = people.take(rows)
+        near = passing_points(
             some,
             start[rows],
+            test,
             norm=self.norm,
             n_wanted=self.n_targets,
-            tau=tau,
-            noise=noise,
             max_tries=self.max_tries,
         )
         moving = np.array([k for k in range(len(rows)) if near.points[k]], dtype=np.intp)
@@ -191,7 +186,7 @@ class RobX(Method):
                 self.step,
                 self.norm,
             )
-            for k, point in zip(group, walks.first_stable(problem, tau, noise), strict=True):
+            for k, point in zip(group, walks.first_passing(test), strict=True):
                 found.answer(rows[k], point)
         for k in np.flatnonzero([not points for points in near.points]):
             if near.complete[k]:

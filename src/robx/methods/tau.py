@@ -11,7 +11,7 @@ from robx.parameters import is_number, require
 from robx.problem import Problem
 from robx.robustness import Noise
 
-__all__ = ["QUANTILE", "Tau", "check_tau", "sampled_stability", "tau_in_numbers"]
+__all__ = ["QUANTILE", "Tau", "check_tau", "sampled_stability", "spread_over", "tau_in_numbers"]
 
 Tau = float | Literal["auto"]
 
@@ -27,13 +27,18 @@ def check_tau(tau: Any, owner: str) -> None:
     require(sound, tau, "tau", owner, "a finite number or 'auto'")
 
 
+def spread_over(n: int) -> NDArray[np.intp]:
+    """Choose rows to measure, of n: all of them, or a sample spread over them."""
+    return np.arange(n) if n <= MOST_ROWS else np.linspace(0, n - 1, MOST_ROWS).astype(np.intp)
+
+
 def sampled_stability(problem: Problem, noise: Noise) -> tuple[NDArray[np.float64], str]:
     """Give R of the accepted support, of many rows a sample, and say which rows these are."""
     rows = problem.support.rows
     n = len(rows)
     if n <= MOST_ROWS:
         return problem.stability_of_support(noise).value, f"{n} accepted rows"
-    some = np.linspace(0, n - 1, MOST_ROWS).astype(int)
+    some = spread_over(n)
     key = ("sampled stability", noise.key(problem.names))
     sample: NDArray[np.float64] = problem.cached(
         key, lambda: problem.stability(rows[some], noise).value

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.methods.stable import Test
 from robx.problem import Applicants, Problem
-from robx.robustness import Noise
 from robx.schema import Norm
 
 __all__ = ["Walks"]
@@ -90,8 +90,8 @@ class Walks:
         known = ((ends == wanted) | (np.isnan(ends) & np.isnan(wanted))).all(axis=2)
         return cls(places, cost, known)
 
-    def first_stable(self, problem: Problem, tau: float, noise: Noise) -> list[Floats]:
-        """Find the first stable place of each walk, and of these the one of least cost: m points.
+    def first_passing(self, test: Test) -> list[Floats]:
+        """Find where each walk first passes, and of these places the one of least cost: m points.
 
         The walk that can still become the cheapest goes on first; one that cannot become cheaper
         than what is found is left where it is. A place that equals the one before is not tested
@@ -124,7 +124,7 @@ class Walks:
             is_goal = (k == n_steps - 1) & self.known[going, w]
             passed = is_goal.copy()
             asked = ~is_goal & ~repeats[going, w, k] & (cost < np.inf)
-            passed[asked] = _passes(problem, point[asked], tau, noise)
+            passed[asked] = test(point[asked])
             better = passed & (
                 (cost < best_cost[going]) | ((cost == best_cost[going]) & (w < best_walk[going]))
             )
@@ -139,9 +139,3 @@ def _steps_to_go(step: float) -> int:
     while left >= ARRIVED:
         n_steps, left = n_steps + 1, left * (1 - step)
     return n_steps
-
-
-def _passes(problem: Problem, points: Floats, tau: float, noise: Noise) -> Bools:
-    passed = problem.accepts(points)
-    passed[passed] = problem.passes(points[passed], tau, noise)
-    return passed

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robx.errors import InvalidInput
+from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole, require
 
 __all__ = ["FittedOutliers", "Outliers"]
@@ -36,6 +37,8 @@ AUTO_OFFSET = -1.5
 HUGE = 1e150
 #: Most numbers in an array that is made on the way.
 CELLS = 2**19
+#: New points that one thread takes at a time.
+AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,12 @@ class FittedOutliers:
         self._reach = far[:, -1]
         self._density = _density(np.maximum(far, self._reach[near]))
         factors = (self._density[near] / self._density[:, None]).mean(axis=1)
+        #: Columns, reach and density of the rows, copies one by one.
+        self._copied = (
+            np.repeat(np.ascontiguousarray(crowd.rows.T), crowd.copies, axis=1),
+            np.repeat(self._reach, crowd.copies),
+            np.repeat(self._density, crowd.copies),
+        )
         self.offset = AUTO_OFFSET
         if settings.contamination != "auto":
             of_each = np.repeat(-factors, crowd.copies)
@@ -193,9 +202,16 @@ class FittedOutliers:
 
     def _of_new(self, points: Floats) -> Floats:
         """Compare points that are no fitted rows with all rows."""
-        near, far = self._crowd.nearest(points, self._all_k)
-        density = _density(np.maximum(far, self._reach[near]))
-        return np.asarray((self._density[near] / density[:, None]).mean(axis=1))
+        from robx.kernels import crowds  # noqa: PLC0415 - takes long to load
+
+        out = np.empty(len(points))
+        columns, reach, density = self._copied
+
+        def run(part: slice) -> None:
+            crowds.factors(points[part], columns, reach, density, self._all_k, TINY, out[part])
+
+        in_threads(run, len(points), AT_ONCE)
+        return out
 
     def _of_row(self, own: Ints) -> Floats:
         """Compare fitted rows with the others: every list as it is without one copy of `own`."""

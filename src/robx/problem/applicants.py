@@ -72,6 +72,8 @@ class Found:
         What the method started from.
     paths : n arrays of shape (steps, d), optional
         The way to each answer.
+    measured : n numbers each by name
+        What else the method found out about rows; NaN where it found out nothing.
     """
 
     points: Floats
@@ -80,6 +82,7 @@ class Found:
     base: Found | None = None
     paths: list[Floats] | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    measured: dict[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def nothing(cls, people: Applicants) -> Found:
@@ -121,4 +124,7 @@ class Found:
             ):
                 whole.paths[row] = path
         whole.notes = parts[0].notes
+        for name in parts[0].measured:
+            whole.measured[name] = np.full(len(people), np.nan)
+            whole.measured[name][rows] = np.concatenate([part.measured[name] for part in parts])
         return whole

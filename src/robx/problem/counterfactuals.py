@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
+from robx.problem.certificate import Certificate
 from robx.problem.status import Status
 from robx.schema import Norm, Schema, check_norm
 from robx.tables import as_named_frame, count_rows, pack, unpack
@@ -61,6 +62,12 @@ class Counterfactuals:
         What the base method gave.
     paths : n tables, optional
         The way from each applicant to the answer, where the method knows one.
+    measured : mapping of str to (n,) float64
+        What else the method found out about its answers, by name; NaN where there is no answer.
+    certificate : Certificate, optional
+        How many retrained models accept each answer; `robx.certify` adds it.
+    alternatives : Counterfactuals each, optional
+        Other answers, which each change other features; see `robx.alternatives`.
     """
 
     method: str
@@ -77,6 +84,9 @@ class Counterfactuals:
     norm: Norm
     base: Counterfactuals | None = None
     paths: tuple[Any, ...] | None = field(default=None, repr=False)
+    measured: Mapping[str, Floats] = field(default_factory=dict)
+    certificate: Certificate | None = None
+    alternatives: tuple[Counterfactuals, ...] = ()
 
     # --- views -----------------------------------------------------------------------------------
 
@@ -87,6 +97,12 @@ class Counterfactuals:
     def ok(self) -> NDArray[np.bool_]:
         """Which rows have an answer that keeps every promise: (n,) bool."""
         return np.array([status == Status.OK for status in self.status], dtype=bool)
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which rows have an answer, also one that is not stable: (n,) bool."""
+        held = {Status.OK, Status.UNSTABLE}
+        return np.array([status in held for status in self.status], dtype=bool)
 
     @cached_property
     def changes(self) -> tuple[tuple[str, ...], ...]:
@@ -103,7 +119,10 @@ class Counterfactuals:
 
     @property
     def summary(self) -> Any:
-        """A pandas DataFrame: status, cost, score, stability and changes in words, a row each."""
+        """A pandas DataFrame: status, cost, score, stability and changes in words, a row each.
+
+        What else the method measured stands under its own name.
+        """
         import pandas as pd  # noqa: PLC0415 - made only when looked at
 
         return pd.DataFrame(
@@ -113,11 +132,23 @@ class Counterfactuals:
                 "n_changes": self.n_changes,
                 "score": self.score,
                 "stability": self.stability,
+                **self.measured,
+                **self._certified(),
                 "changes": ["; ".join(change) for change in self.changes],
                 "reason": list(self.reason),
             },
             index=self.applicants.index if hasattr(self.applicants, "iloc") else None,
         )
+
+    def _certified(self) -> dict[str, Any]:
+        """Columns of the certificate."""
+        if self.certificate is None:
+            return {}
+        covers, accepting = self.certificate.covers, self.certificate.accepting
+        return {
+            f"accepting_of_{self.certificate.n_models}": np.where(covers, accepting, np.nan),
+            "validity_bound": self.certificate.bound,
+        }
 
     def words(self, i: int) -> str:
         """Say to applicant i what to change, or why there is no answer."""
@@ -128,6 +159,8 @@ class Counterfactuals:
         if status in {Status.INFEASIBLE, Status.BUDGET}:
             return f"No answer, {status}: {self.reason[i]}."
         said = f"score {self.score[i]:.2f}, stability {self.stability[i]:.2f}"
+        if self.certificate is not None:
+            lines += f"\n  {self.certificate.words(i)}"
         if status == Status.UNSTABLE:
             return f"Best found ({said}), but unstable: {self.reason[i]}.\n{lines}"
         return f"Accepted ({said}) with:\n{lines}"
@@ -155,6 +188,9 @@ class Counterfactuals:
             "changes": [list(change) for change in self.changes],
             "base": None if self.base is None else self.base.to_dict(),
             "paths": None if self.paths is None else [pack(path) for path in self.paths],
+            "measured": {name: _without_nan(values) for name, values in self.measured.items()},
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "alternatives": [other.to_dict() for other in self.alternatives],
         }
 
     def to_json(self) -> str:
@@ -189,7 +225,7 @@ class Counterfactuals:
         if not isinstance(plain, Mapping) or plain.get("robx_counterfactuals") != FORMAT:
             raise InvalidInput("These are not counterfactuals that this version of robx wrote.")
         try:
-            base, paths = plain["base"], plain["paths"]
+            base, paths, certificate = plain["base"], plain["paths"], plain.get("certificate")
             made = cls(
                 method=str(plain["method"]),
                 settings=dict(plain["settings"]),
@@ -205,10 +241,19 @@ class Counterfactuals:
                 norm=plain["norm"],
                 base=None if base is None else cls.from_dict(base),
                 paths=None if paths is None else tuple(unpack(path) for path in paths),
+                measured={
+                    str(name): np.array(values, dtype=np.float64)
+                    for name, values in plain.get("measured", {}).items()
+                },
+                certificate=Certificate.from_dict(certificate) if certificate else None,
+                alternatives=tuple(cls.from_dict(one) for one in plain.get("alternatives", ())),
             )
             check_norm(made.norm, "Counterfactuals")
             lengths = [len(made.reason), *map(count_rows, (made.applicants, made.points))]
-            shapes = [getattr(made, name).shape for name in NUMBERS]
+            lengths += [len(other) for other in made.alternatives]
+            lengths += [len(made.certificate.covers)] if made.certificate else []
+            numbers = [*(getattr(made, name) for name in NUMBERS), *made.measured.values()]
+            shapes = [values.shape for values in numbers]
         except InvalidInput:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

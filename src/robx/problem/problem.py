@@ -323,13 +323,13 @@ class Problem:
         )
         return found
 
-    def stable_rows(self, tau: float, noise: Noise) -> NDArray[np.int8]:
-        """Return what is known of each accepted row: 0 not tested yet, 1 stable, 2 not stable.
+    def tested_rows(self, key: Any) -> NDArray[np.int8]:
+        """Return what is known of each accepted row: 0 not tested yet, 1 passes, 2 does not.
 
-        The caller fills it in as it tests rows.
+        The caller, whose test the key names, fills it in as it tests rows.
         """
         found: NDArray[np.int8] = self.cached(
-            ("stable", noise.key(self.names), tau), lambda: np.zeros(len(self.support), np.int8)
+            ("tested", key), lambda: np.zeros(len(self.support), np.int8)
         )
         return found
 

@@ -11,7 +11,7 @@ This room trains models. It does not judge them.
 from __future__ import annotations
 
 from robx.scenarios.base import Fit, Scenario, read_labels
-from robx.scenarios.data import Bootstrap, DropRows, LabelFlips, MoreData
+from robx.scenarios.data import Bootstrap, DropRows, LabelFlips, MoreData, Subsample
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.scenarios.settings import Hyperparameter, NewSeed, OtherHalf, OtherLibrary
 
@@ -26,6 +26,7 @@ __all__ = [
     "OtherHalf",
     "OtherLibrary",
     "Scenario",
+    "Subsample",
     "check_estimator",
     "fresh",
     "read_labels",

@@ -13,7 +13,7 @@ from robx.parameters import check_number, check_whole
 from robx.scenarios.base import ROWS, SEEDS, Fit, Scenario, stream
 from robx.scenarios.estimators import set_seeds
 
-__all__ = ["Bootstrap", "DropRows", "LabelFlips", "MoreData"]
+__all__ = ["Bootstrap", "DropRows", "LabelFlips", "MoreData", "Subsample"]
 
 
 @dataclass(frozen=True)
@@ -163,4 +163,37 @@ class MoreData(Scenario):
         rows = np.arange(n_first + -(-(n - n_first) * step // self.steps))
         if k >= self.steps:
             set_seeds(estimator, stream(seed, SEEDS, k))
+        return Fit(estimator, rows, labels[rows])
+
+
+@dataclass(frozen=True)
+class Subsample(Scenario):
+    """Each new model sees a random share of the rows, drawn without replacement.
+
+    Parameters
+    ----------
+    share : float
+        Above 0 and below 1. Models of smaller shares differ more.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> fit, = Subsample(0.5).fits(DecisionTreeClassifier(), [0, 1] * 4, n_models=1)
+    >>> len(fit.rows)
+    4
+    """
+
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number(self.share, "share", "Subsample", above=0, below=1)
+
+    def __str__(self) -> str:
+        return f"random {100 * self.share:.3g}% of the rows"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        n = len(labels)
+        size = max(1, round(self.share * n))
+        rows = np.sort(stream(seed, ROWS, k).choice(n, size, replace=False))
         return Fit(estimator, rows, labels[rows])

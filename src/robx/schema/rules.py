@@ -143,13 +143,22 @@ class Rules:
         }
 
     @cached_property
-    def _group_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools, Bools]:
+    def features_of_columns(self) -> Bools:
+        """Columns that are one feature to a person, a one-hot group or one alone: (f, d) bool."""
+        alone = [[j] for j, f in enumerate(self.features) if f.group is None]
+        together = [*alone, *(members.tolist() for members in self.groups.values())]
+        out = np.zeros((len(together), len(self.features)), dtype=bool)
+        for k, columns in enumerate(sorted(together)):
+            out[k, columns] = True
+        return out
+
+    @cached_property
+    def _group_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
         members = list(self.groups.values())
         start = np.cumsum([0, *map(len, members)]).astype(np.int64)
         flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
         optional = np.array([name in self.optional_groups for name in self.groups], dtype=bool)
-        fixed = np.array([self.features[m[0]].change == "none" for m in members], dtype=bool)
-        return start, flat.astype(np.int64), optional, fixed
+        return start, flat.astype(np.int64), optional
 
     @cached_property
     def relation_arrays(self) -> tuple[Floats, Floats]:
@@ -207,7 +216,7 @@ class Rules:
         out = np.empty_like(Z)
         grids.snap(Z, X, bounds[0], bounds[1], self.may_fill, *self.grid, out)
         if self.groups:
-            grids.settle_groups(Z, X, *self._group_arrays, out)
+            grids.settle_groups(Z, X, bounds[0], bounds[1], *self._group_arrays, out)
         return out
 
     def keeps_relations(self, Z: Floats) -> Bools:
@@ -285,12 +294,11 @@ class Rules:
 
     def n_changes(self, Z: Floats, X: Floats) -> NDArray[np.int64]:
         """Number of features that differ, a one-hot group counted once: (n,)."""
-        changed = self.changed(Z, X)
-        single = np.array([f.group is None for f in self.features], dtype=bool)
-        count = changed[:, single].sum(axis=1)
-        for members in self.groups.values():
-            count = count + changed[:, members].any(axis=1)
-        return np.asarray(count, dtype=np.int64)
+        return np.asarray(self.changed_features(Z, X).sum(axis=1), dtype=np.int64)
+
+    def changed_features(self, Z: Floats, X: Floats) -> Bools:
+        """Which features differ, in the order of `features_of_columns`: (n, f) bool."""
+        return np.asarray(self.changed(Z, X) @ self.features_of_columns.T)
 
     def cost(self, Z: Floats, X: Floats, norm: Norm) -> Floats:
         """Distance from each applicant to its point, in units of the features' scales: (n,)."""

@@ -1,0 +1,113 @@
+"""Measure which level keeps answers valid, and how much more noise alone must ask for.
+
+    python -m experiments.levels --data german
+    python -m experiments.levels --data heloc --heloc heloc_dataset_v1.csv
+
+`robx.Frugal` asks its answers to be as firm as a share of the accepted rows, its level. What it
+takes by itself, `LEVELS`, was read off these tables by the rule in `chosen`. They are made with base
+models of their own: their splits (seeds from 100) are in no other table.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+import robx
+from experiments.frontier import ours
+from experiments.frontier.spec import Frontier, load_frontier
+from experiments.settings import CACHE, N_MODELS, RESULTS
+from experiments.study import Data, load, make_study
+
+__all__ = ["LEVELS", "SEEDS", "chosen", "main", "measured"]
+
+LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+SEEDS = tuple(range(100, 105))
+#: Validity that a level must keep on every data set: a point above what the default promises under
+#: moderate change, half a point above it where rows are dropped.
+WANTED = {"moderate": 0.98, "drop-rows": 0.995}
+FIGURES = ("validity", "cost_l1", "n_changes", "coverage")
+
+
+def measured(
+    data: Data, spec: Frontier, seeds: Sequence[int], n_models: int, log: Path | None = None
+) -> pd.DataFrame:
+    """Evaluate each level, with retrained models and with noise alone; RobX beside them.
+
+    Returns
+    -------
+    DataFrame
+        ``data``, ``scenario``, ``test``, ``level`` and figures.
+    """
+    base = robx.NearestNeighbour(norm=spec.norm)
+    methods = {("RobX", 0.75): robx.RobX(base=base, norm=spec.norm)}
+    methods |= {("models", level): ours.with_models(base, level) for level in LEVELS}
+    methods |= {("noise", level): ours.with_noise_alone(base, level) for level in LEVELS}
+    named = {f"{test} {level}": method for (test, level), method in methods.items()}
+    lines = []
+    for name, change in spec.scenarios.items():
+        found = robx.evaluate(
+            make_study(data, change.train, spec.scaling, spec.applicants),
+            named,
+            {name: change.scenario(data.name)},
+            seeds=seeds,
+            n_models=n_models,
+            log=log,
+        )
+        found = found[found["seed"] == "all"].set_index(["method", "metric"])["value"]
+        lines += [
+            {
+                "data": data.name,
+                "scenario": name,
+                "test": test,
+                "level": level,
+                **{figure: found[f"{test} {level}", figure] for figure in FIGURES},
+            }
+            for test, level in methods
+        ]
+    return pd.DataFrame(lines)
+
+
+def chosen(tables: Iterable[pd.DataFrame]) -> dict[str, float]:
+    """Give the least level, of each test, that keeps what is wanted on every data set.
+
+    Examples
+    --------
+    >>> line = {"scenario": "moderate", "test": "noise"}
+    >>> seen = pd.DataFrame([{**line, "level": 0.5, "validity": 0.9},
+    ...                      {**line, "level": 0.6, "validity": 0.99}])
+    >>> chosen([seen])
+    {'noise': 0.6}
+    """
+    lines = pd.concat(list(tables))
+    lines = lines[(lines["test"] != "RobX") & lines["scenario"].isin(list(WANTED))]
+    keeps = lines["validity"] >= lines["scenario"].map(WANTED)
+    always = keeps.groupby([lines["test"], lines["level"]]).all()
+    return {
+        str(test): float(min(levels.index.get_level_values("level")))
+        for test, levels in always[always].groupby(level="test")
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure one data set and write its table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--data", choices=("german", "heloc"), required=True)
+    parser.add_argument("--heloc", type=Path, help="HELOC's file")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    given = parser.parse_args(arguments)
+    CACHE.mkdir(exist_ok=True)
+    log = CACHE / f"levels-{given.data}.jsonl"
+    table = measured(load(given.data, given.heloc), load_frontier(), SEEDS, N_MODELS, log)
+    folder = given.out / given.data
+    folder.mkdir(parents=True, exist_ok=True)
+    table.to_csv(folder / "levels.csv", index=False, float_format="%.6g")
+    print(table.to_string(index=False, float_format=lambda number: f"{number:.3f}"))
+    print(f"The least level for {given.data}: {chosen([table])}")
+
+
+if __name__ == "__main__":
+    main()

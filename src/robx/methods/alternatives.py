@@ -1,0 +1,122 @@
+"""`alternatives`: several answers for an applicant, each by other features."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.methods.base import Method, finish
+from robx.parameters import check_whole
+from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
+from robx.progress import Progress
+
+__all__ = ["alternatives"]
+
+Bools = NDArray[np.bool_]
+
+
+def alternatives(
+    method: Method, problem: Problem, X: Any, n_answers: int = 3, *, progress: bool = False
+) -> Counterfactuals:
+    """Find several answers for each applicant, so that a person can choose.
+
+    Of every earlier answer, the feature that carries most of its cost is held as it is when the
+    next one is searched. So each answer changes another set of features than those before, and
+    leaves out what was dearest in them.
+
+    Parameters
+    ----------
+    method : Method
+    problem : Problem
+    X : table of shape (n, d)
+        The applicants.
+    n_answers : int
+        How many to look for, the first one included.
+    progress : bool
+
+    Returns
+    -------
+    Counterfactuals
+        The first answers; the others are its `alternatives`, each with a row for each applicant.
+        Where there is no other answer, the status says so.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from robx import Frugal, Problem
+    >>> X = np.random.default_rng(0).random((300, 3)).round(2)
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 0] + X[:, 1] > 1)
+    >>> answer = alternatives(Frugal(), Problem(forest, X), [[0.3, 0.4, 0.5]], n_answers=2)
+    >>> print(answer.changes[0], answer.alternatives[0].changes[0])
+    ('0: 0.3 → 0.72', '1: 0.4 → 0.65') ('1: 0.4 → 0.99', '2: 0.5 → 0.42')
+    """
+    if not isinstance(method, Method):
+        raise InvalidInput(f"alternatives takes a method first. Got {method!r}.")
+    check_whole(n_answers, "n_answers", "alternatives")
+    first = method.explain(problem, X, progress=progress)
+    people = problem.read(X)
+    held = np.zeros(people.matrix.shape, dtype=bool)
+    answers, used = [first], [_changed(problem, people, first)]
+    for k in range(1, n_answers):
+        held |= _dearest(problem, people, answers[-1])
+        with Progress(len(people), f"alternative {k}", shown=progress) as bar:
+            found = method.run(problem, _holding(people, held), bar)
+        _refuse(problem, people, found, answers[-1], used, held)
+        answers.append(finish(method, problem, X, people, found))
+        used.append(_changed(problem, people, answers[-1]))
+    return replace(first, alternatives=tuple(answers[1:]))
+
+
+def _changed(problem: Problem, people: Applicants, answer: Counterfactuals) -> Bools:
+    """Which features each answer changes: (n, features) bool."""
+    points = problem.read(answer.points).matrix
+    return problem.rules.changed_features(points, people.matrix)
+
+
+def _dearest(problem: Problem, people: Applicants, answer: Counterfactuals) -> Bools:
+    """Columns of the feature that carries most of each answer's cost: (n, d) bool."""
+    rules, own = problem.rules, people.matrix
+    points = problem.read(answer.points).matrix
+    columns = rules.features_of_columns
+    share = [rules.cost(np.where(some, points, own), own, 1) for some in columns]
+    dearest = columns[np.argmax(share, axis=0)]
+    return np.asarray(dearest & answer.answered[:, None])
+
+
+def _holding(people: Applicants, held: Bools) -> Applicants:
+    """Leave no room to what is held."""
+    low = np.where(held, people.matrix, people.low)
+    return replace(people, low=low, high=np.where(held, people.matrix, people.high))
+
+
+def _refuse(
+    problem: Problem,
+    people: Applicants,
+    found: Found,
+    before: Counterfactuals,
+    used: list[Bools],
+    held: Bools,
+) -> None:
+    """Refuse answers by the same features as an earlier one; without an answer there is no other.
+
+    Holding a feature keeps most from it, but not from filling in what is missing.
+    """
+    kept = [np.flatnonzero(columns) for columns in held]
+    changed = problem.rules.changed_features(found.points, people.matrix)
+    repeats = np.any([(changed == one).all(axis=1) for one in used], axis=0)
+    for i in range(len(people)):
+        if found.status[i] == Status.ACCEPTED:
+            continue
+        if not before.answered[i]:
+            found.points[i] = people.matrix[i]
+            found.refuse(i, before.status[i], before.reason[i])
+        elif repeats[i] or found.status[i] in {Status.BUDGET, Status.INFEASIBLE}:
+            names = {problem.schema.features[j].group or problem.names[j]: 0 for j in kept[i]}
+            found.points[i] = people.matrix[i]
+            found.refuse(
+                i, Status.BUDGET, f"no answer was found that leaves {', '.join(names)} as it is"
+            )

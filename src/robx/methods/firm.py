@@ -1,0 +1,122 @@
+"""`Firm`: a test that cannot be gamed by pulling a point to the edge of one model.
+
+A point that is optimised against the stability R of one model keeps R and loses what R stood for.
+Three things are asked instead, each as a rank among the accepted rows, so that one number, the
+level, says how much in any data and for any model:
+
+- under noise: R is at least that of a share `level` of the accepted rows;
+- under retraining: so is the steadiness, by how many standard deviations the mean score of
+  retrained models is above the threshold;
+- among people: the point is no odder than a share `typical` of the accepted rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.methods.realism import Realism
+from robx.methods.stable import Stable
+from robx.methods.tau import sampled_stability, spread_over
+from robx.problem import Problem
+from robx.retrained import Panel
+from robx.robustness import Noise
+
+__all__ = ["Firm"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Firm:
+    """A test of points: accepted, stable under noise, steady under retraining, and typical.
+
+    Parameters
+    ----------
+    stable : Stable
+    panel : Panel, optional
+        Retrained models.
+    least_steadiness : float
+        What the panel asks.
+    realism : Realism, optional
+    most_oddity : float
+        What realism allows.
+    """
+
+    stable: Stable
+    panel: Panel | None = None
+    least_steadiness: float = -np.inf
+    realism: Realism | None = None
+    most_oddity: float = np.inf
+
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        noise: Noise,
+        level: float,
+        panel: Panel | None,
+        realism: Realism | None,
+        typical: float,
+        max_oddity: float | None,
+    ) -> Firm:
+        """Make the test that a share `level` of the accepted rows fails in each of its parts."""
+        values, _ = sampled_stability(problem, noise)
+        tau = float(np.quantile(values, level)) if len(values) else problem.threshold
+        least = -np.inf
+        if panel is not None and len(values):
+            least = float(np.quantile(_steadiness_of_support(panel), level))
+        most = np.inf
+        if realism is not None:
+            most = float(np.quantile(realism.own, typical))
+            most = most if max_oddity is None else min(most, max_oddity)
+        return cls(Stable(problem, tau, noise), panel, least, realism, most)
+
+    @property
+    def problem(self) -> Problem:
+        """Whose points it is about."""
+        return self.stable.problem
+
+    @property
+    def key(self) -> Any:
+        """See `robx.methods.stable.Test`."""
+        return (
+            self.stable.key,
+            id(self.panel),  # which the problem keeps
+            self.least_steadiness,
+            id(self.realism),
+            self.most_oddity,
+        )
+
+    def __call__(self, points: Floats) -> Bools:
+        """Tell which points pass: (n,) bool. What is asked last costs most."""
+        passed = self.stable(points)
+        if self.realism is not None:
+            passed[passed] = self.realism.oddity(points[passed]) <= self.most_oddity
+        if self.panel is not None:
+            passed[passed] = self.panel.steadiness(points[passed]) >= self.least_steadiness
+        return passed
+
+    def words(self) -> str:
+        """Say what is asked."""
+        parts = [f"R >= {self.stable.tau:.3g}"]
+        if self.panel is not None:
+            parts.append(
+                f"mean - {max(self.least_steadiness, 0):.2g} std >= {self.problem.threshold:g} "
+                f"over {len(self.panel)} retrained models"
+            )
+        if self.realism is not None:
+            parts.append(f"oddity <= {self.most_oddity:.3g}")
+        return ", ".join(parts)
+
+
+def _steadiness_of_support(panel: Panel) -> Floats:
+    """Steadiness of the accepted rows, of many a sample."""
+    problem = panel.problem
+    rows = problem.support.rows[spread_over(len(problem.support))]
+    found: Floats = problem.cached(("steadiness", id(panel)), lambda: panel.steadiness(rows))
+    return found

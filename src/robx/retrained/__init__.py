@@ -1,0 +1,24 @@
+"""Models that came after.
+
+`training` makes them, `asking` scores with them; a `panel` of them helps to choose, `seen` remembers
+which did, and `certifying` judges answers by others.
+"""
+
+from __future__ import annotations
+
+from robx.retrained.asking import acceptance, import_models, scores
+from robx.retrained.certifying import certify
+from robx.retrained.panel import Panel
+from robx.retrained.seen import refuse_seen, remember
+from robx.retrained.training import retrainings
+
+__all__ = [
+    "Panel",
+    "acceptance",
+    "certify",
+    "import_models",
+    "refuse_seen",
+    "remember",
+    "retrainings",
+    "scores",
+]

@@ -1,0 +1,98 @@
+"""`Panel`: retrained models that are asked about a problem's points, many times over."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.parallel import in_threads
+from robx.problem import Problem
+from robx.retrained.asking import import_models
+from robx.retrained.seen import remember
+from robx.trees import TreeEnsemble
+
+__all__ = ["Panel"]
+
+Floats = NDArray[np.float64]
+
+#: Rows that one thread scores at a time.
+CHUNK = 128
+#: More standard deviations than this are as good as any number of them.
+MOST = 1e6
+
+
+class Panel:
+    """Retrained models of a problem, ready to be asked about points.
+
+    They help to choose, so the problem remembers them: they must not judge the choice as well.
+
+    Parameters
+    ----------
+    problem : Problem
+    models : sequence of at least two models
+    """
+
+    def __init__(self, problem: Problem, models: Any) -> None:
+        self.problem = problem
+        self.models = import_models(problem, models)
+        if len(self.models) < 2:
+            raise InvalidInput(
+                "Of retrained models at least two are needed, to see how they differ. Got one. "
+                "Some 16 are better."
+            )
+        remember(problem, self.models)
+
+    @classmethod
+    def of(cls, problem: Problem, models: Any) -> Panel:
+        """Return the problem's panel of these models, made on first use."""
+        held: dict[int, tuple[Any, Panel]] = problem.cached("panels", dict)
+        # The models are kept with their number, so that no others can come by it.
+        if id(models) not in held:
+            held[id(models)] = (models, cls(problem, models))
+        return held[id(models)][1]
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def scores(self, points: Floats) -> Floats:
+        """Score of each model for each point: (models, n) float64."""
+        out = np.empty((len(self.models), len(points)))
+        alike = self._alike
+        if alike:
+            numbers = self.problem.model_numbers(points)
+
+            def run(part: slice) -> None:
+                for k, ensemble in alike.items():
+                    out[k, part] = ensemble.score_matrix(numbers[part])
+
+            in_threads(run, len(points), CHUNK)
+        if len(alike) < len(self.models) and len(points):
+            table = self.problem.codec.write(points)
+            for k, model in enumerate(self.models):
+                if k not in alike:
+                    out[k] = model.score(table)
+        return out
+
+    def steadiness(self, points: Floats) -> Floats:
+        """How many standard deviations the models' mean score is above the threshold: (n,)."""
+        score = self.scores(points)
+        above, spread = score.mean(axis=0) - self.problem.threshold, score.std(axis=0, ddof=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steadiness = np.where(above == 0, 0.0, above / spread)
+        return np.clip(steadiness, -MOST, MOST)
+
+    @cached_property
+    def _alike(self) -> dict[int, TreeEnsemble]:
+        """Models that take the same numbers for their columns as the problem's own does."""
+        own = self.problem.model
+        return {
+            k: model
+            for k, model in enumerate(self.models)
+            if isinstance(own, TreeEnsemble)
+            and isinstance(model, TreeEnsemble)
+            and model.columns == own.columns
+        }
