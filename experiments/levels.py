@@ -4,8 +4,8 @@
     python -m experiments.levels --data heloc --heloc heloc_dataset_v1.csv
 
 `robx.Frugal` asks its answers to be as firm as a share of the accepted rows, its level. What it
-takes by itself, `LEVELS`, was read off these tables by the rule in `chosen`. They are made with base
-models of their own: their splits (seeds from 100) are in no other table.
+takes by itself, `robx.methods.frugal.LEVELS`, was read off these tables by the rule in `chosen`.
+They are made with base models of their own: their splits (seeds from 100) are in no other table.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from experiments.frontier import ours
 from experiments.frontier.spec import Frontier, load_frontier
 from experiments.settings import CACHE, N_MODELS, RESULTS
 from experiments.study import Data, load, make_study
+from robx.methods.base import Method
 
 __all__ = ["LEVELS", "SEEDS", "chosen", "main", "measured"]
 
@@ -43,13 +44,15 @@ def measured(
         ``data``, ``scenario``, ``test``, ``level`` and figures.
     """
     base = robx.NearestNeighbour(norm=spec.norm)
-    methods = {("RobX", 0.75): robx.RobX(base=base, norm=spec.norm)}
+    methods: dict[tuple[str, float], Method | ours.Maker] = {
+        ("RobX", 0.75): robx.RobX(base=base, norm=spec.norm)
+    }
     methods |= {("models", level): ours.with_models(base, level) for level in LEVELS}
     methods |= {("noise", level): ours.with_noise_alone(base, level) for level in LEVELS}
     named = {f"{test} {level}": method for (test, level), method in methods.items()}
     lines = []
     for name, change in spec.scenarios.items():
-        found = robx.evaluate(
+        table = robx.evaluate(
             make_study(data, change.train, spec.scaling, spec.applicants),
             named,
             {name: change.scenario(data.name)},
@@ -57,7 +60,7 @@ def measured(
             n_models=n_models,
             log=log,
         )
-        found = found[found["seed"] == "all"].set_index(["method", "metric"])["value"]
+        found = table[table["seed"] == "all"].set_index(["method", "metric"])["value"]
         lines += [
             {
                 "data": data.name,

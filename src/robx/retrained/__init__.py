@@ -1,7 +1,7 @@
 """Models that came after.
 
-`training` makes them, `asking` scores with them; a `panel` of them helps to choose, `seen` remembers
-which did, and `certifying` judges answers by others.
+`training` makes them, `asking` scores with them; a `panel` of them helps to choose, `seen`
+remembers which did, and `certifying` judges answers by others.
 """
 
 from __future__ import annotations
