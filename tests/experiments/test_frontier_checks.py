@@ -9,7 +9,7 @@ from experiments.frontier import report
 from experiments.frontier.checks import Against, at_equal_validity, not_below
 from experiments.frontier.curves import Curve
 from experiments.frontier.expected import Operating, operating_points
-from experiments.frontier.methods import Point, make, points
+from experiments.frontier.methods import NOISE, Point, make, points
 from experiments.frontier.spec import Goal, load_frontier
 from experiments.peers import DiceGenetic, Nice
 
