@@ -24,27 +24,24 @@ def main() -> None:
     X, y, schema = robx.datasets.load_german()
     order = np.random.default_rng(0).permutation(len(X))
     today, later, new = order[:350], order[350:700], order[700:]
-    model = train(X.iloc[today], y.iloc[today], seed=0)
+    X_train, y_train, applicants = X.iloc[today], y.iloc[today], X.iloc[new]
+    model = train(X_train, y_train, seed=0)
     print("German Credit: a model trained on 350 people, and 300 new applicants. The schema:\n")
-    print(schema.fit(X.iloc[today]))
+    print(schema.fit(X_train))
     print("\n(The very first call on a machine compiles for some seconds.)\n")
 
-    problem = robx.Problem(model, X.iloc[today], schema)
-    applicants = X.iloc[new]
-    methods = {
-        "nearest neighbour": robx.NearestNeighbour(),
-        "  + RobX": robx.RobX(),
-        "feature tweaking": robx.FeatureTweaking(),
-        "  + RobX ": robx.RobX(base=robx.FeatureTweaking()),
-    }
-    answers = {name: method.explain(problem, applicants) for name, method in methods.items()}
-
-    robust = answers["  + RobX"]
+    robust = robx.explain(model, X_train, applicants, y_train=y_train, schema=schema)
     print(f"{robust}")
-    print(f"tau = {robust.settings['tau']:.2f}: {robust.settings['tau_reason']}.\n")
+    print(f"Asked of each answer: {robust.settings['tau_reason']}.\n")
     for i in np.flatnonzero(robust.ok)[:3]:
         print(f"Applicant {applicants.index[i]}: {robust.words(int(i))}\n")
 
+    problem = robx.Problem(model, X_train, schema)
+    answers = {
+        "nearest neighbour": robx.NearestNeighbour().explain(problem, applicants),
+        "RobX, the paper's": robx.RobX().explain(problem, applicants),
+        "robx.explain": robust,
+    }
     print("Now the model is retrained 20 times, on 300 other people each time:\n")
     retrained = [
         robx.import_model(train(X.iloc[rows], y.iloc[rows], seed))
@@ -60,7 +57,7 @@ def main() -> None:
         changes = answer.n_changes[answered_by_all].mean()
         count = f"{answer.ok.sum()} of {asked}"
         print(f"  {name:18}  {count:8}  {cost:6.2f}  {changes:7.1f}  {kept:14.1%}")
-    print(f"\n(Cost and the rest over the {answered_by_all.sum()} people whom all four answer.)")
+    print(f"\n(Cost and the rest over the {answered_by_all.sum()} people whom all three answer.)")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from robx.errors import InvalidInput
 from robx.methods import Frugal, Method, alternatives
 from robx.parameters import check_whole
 from robx.problem import Counterfactuals, Problem
-from robx.retrained import certify, retrainings
+from robx.retrained import certified, import_models, refuse_seen, retrainings
 from robx.schema import Schema
 from robx.tables import Category, count_rows
 
@@ -24,6 +24,8 @@ LONG = 200
 SEARCHING = 3
 #: Fewer retrained models tell too little.
 LEAST_MODELS = 6
+#: Of the certificates.
+CONFIDENCE = 0.95
 
 
 def explain(
@@ -123,11 +125,15 @@ def explain(
     searching = tuple(islice(later, _n_searching(models, n_models))) if method is None else ()
     chosen = Frugal(models=searching, **parameters) if method is None else method
     answer = alternatives(chosen, problem, applicants, n_answers, progress=shown)
-    certifying = list(later)
-    if not certifying:
+    rest = list(later)
+    if not rest:
         return answer
-    others = [certify(problem, one, certifying, drawn=drawn) for one in answer.alternatives]
-    return replace(certify(problem, answer, certifying, drawn=drawn), alternatives=tuple(others))
+    certifying = import_models(problem, rest)
+    if models is not None:  # whose origin only the caller knows
+        refuse_seen(problem, certifying)
+    others = [certified(problem, a, certifying, CONFIDENCE, drawn) for a in answer.alternatives]
+    first = certified(problem, answer, certifying, CONFIDENCE, drawn)
+    return replace(first, alternatives=tuple(others))
 
 
 def _n_searching(models: Sequence[Any] | None, n_models: int) -> int:

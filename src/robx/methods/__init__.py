@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robx.methods.alternatives import alternatives
 from robx.methods.base import Method
 from robx.methods.closest import Closest
 from robx.methods.conservative import Conservative
+from robx.methods.diversity import alternatives
 from robx.methods.face import Face
 from robx.methods.focus import Focus
 from robx.methods.frugal import Frugal

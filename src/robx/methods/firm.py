@@ -101,6 +101,15 @@ class Firm:
             passed[passed] = self.panel.steadiness(points[passed]) >= self.least_steadiness
         return passed
 
+    def measured(self, points: Floats) -> dict[str, Floats]:
+        """Measure what was asked beyond stability, by name: (n,) each."""
+        out = {}
+        if self.panel is not None:
+            out["steadiness"] = self.panel.steadiness(points)
+        if self.realism is not None:
+            out["oddity"] = self.realism.oddity(points)
+        return out
+
     def words(self) -> str:
         """Say what is asked."""
         parts = [f"R >= {self.stable.tau:.3g}"]

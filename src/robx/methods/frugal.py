@@ -41,7 +41,8 @@ class Frugal(Method):
     stable under noise as a share `level` of them, at least as steady under retraining, and no odder
     than a share `typical` (see `robx.methods.firm`). The search starts from RobX's answer under
     this test and from the nearest rows that pass it; each start is pulled back feature by feature,
-    and the cheapest is the answer. So it never costs more than RobX's under the same test.
+    and the cheapest is the answer. So it never costs more than RobX's under the same test. The
+    answers' `steadiness` and `oddity` are in ``answer.measured`` and in the summary.
 
     Parameters
     ----------
@@ -174,6 +175,7 @@ class Frugal(Method):
         self._choose(people, near, found, test)
         give_most_stable(problem, people, start, found, self, test.words())
         self._refuse_many_changes(problem, people, found)
+        found.measured = test.measured(found.points)
         return found
 
     def _choose(

@@ -7,7 +7,7 @@ remembers which did, and `certifying` judges answers by others.
 from __future__ import annotations
 
 from robx.retrained.asking import acceptance, import_models, scores
-from robx.retrained.certifying import certify
+from robx.retrained.certifying import certified, certify
 from robx.retrained.panel import Panel
 from robx.retrained.seen import refuse_seen, remember
 from robx.retrained.training import retrainings
@@ -15,6 +15,7 @@ from robx.retrained.training import retrainings
 __all__ = [
     "Panel",
     "acceptance",
+    "certified",
     "certify",
     "import_models",
     "refuse_seen",

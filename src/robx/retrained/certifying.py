@@ -12,8 +12,10 @@ from robx.parameters import check_number
 from robx.problem import Certificate, Counterfactuals, Problem
 from robx.retrained.asking import acceptance, import_models
 from robx.retrained.seen import refuse_seen
+from robx.tables import take
+from robx.trees import BlackBox, TreeEnsemble
 
-__all__ = ["certify"]
+__all__ = ["certified", "certify"]
 
 
 def certify(
@@ -68,7 +70,25 @@ def certify(
     check_number(confidence, "confidence", "certify", above=0, below=1)
     later = import_models(problem, models)
     refuse_seen(problem, later)
-    accepting = acceptance(later, answers.points, problem.threshold).sum(axis=0)
-    given = np.where(answers.answered, accepting, 0)
-    certificate = Certificate(given, len(later), answers.answered, float(confidence), str(drawn))
+    return certified(problem, answers, later, confidence, drawn)
+
+
+def certified(
+    problem: Problem,
+    answers: Counterfactuals,
+    models: list[TreeEnsemble | BlackBox],
+    confidence: float,
+    drawn: str,
+) -> Counterfactuals:
+    """Do as `certify` does, with models that are known to have been drawn apart from the search.
+
+    Such models may judge also where one of them came out as one that was used.
+    """
+    accepting = np.zeros(len(answers), dtype=np.int64)
+    rows = np.flatnonzero(answers.answered)
+    if len(rows):
+        kept = acceptance(models, take(answers.points, rows), problem.threshold)
+        accepting[rows] = kept.sum(axis=0)
+    covers = answers.answered
+    certificate = Certificate(accepting, len(models), covers, float(confidence), str(drawn))
     return replace(answers, certificate=certificate)

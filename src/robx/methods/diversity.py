@@ -18,15 +18,18 @@ __all__ = ["alternatives"]
 
 Bools = NDArray[np.bool_]
 
+#: Features of an answer to try to do without.
+MOST_TRIED = 3
+
 
 def alternatives(
     method: Method, problem: Problem, X: Any, n_answers: int = 3, *, progress: bool = False
 ) -> Counterfactuals:
     """Find several answers for each applicant, so that a person can choose.
 
-    Of every earlier answer, the feature that carries most of its cost is held as it is when the
-    next one is searched. So each answer changes another set of features than those before, and
-    leaves out what was dearest in them.
+    Of every earlier answer a feature that it changes is held as it is when the next one is
+    searched: of its three dearest, the one without which the next is cheapest. So each answer
+    changes another set of features than all before, and leaves out something that they ask for.
 
     Parameters
     ----------
@@ -62,8 +65,8 @@ def alternatives(
     held = np.zeros(people.matrix.shape, dtype=bool)
     answers, used = [first], [_changed(problem, people, first)]
     for k in range(1, n_answers):
-        held |= _dearest(problem, people, answers[-1])
-        with Progress(len(people), f"alternative {k}", shown=progress) as bar:
+        with Progress((MOST_TRIED + 1) * len(people), f"alternative {k}", shown=progress) as bar:
+            held = _hold_another(method, problem, people, answers[-1], held, used, bar)
             found = method.run(problem, _holding(people, held), bar)
         _refuse(problem, people, found, answers[-1], used, held)
         answers.append(finish(method, problem, X, people, found))
@@ -77,20 +80,51 @@ def _changed(problem: Problem, people: Applicants, answer: Counterfactuals) -> B
     return problem.rules.changed_features(points, people.matrix)
 
 
+def _hold_another(
+    method: Method,
+    problem: Problem,
+    people: Applicants,
+    before: Counterfactuals,
+    held: Bools,
+    used: list[Bools],
+    bar: Progress,
+) -> Bools:
+    """Hold one more feature of the last answer, so that the next is cheap: (n, d) bool."""
+    rules, own = problem.rules, people.matrix
+    dearest = _dearest(problem, people, before)
+    costs = []
+    for more in dearest:
+        found = method.run(problem, _holding(people, held | more), bar)
+        counts = found.ok & more.any(axis=1) & ~_repeats(problem, people, found, used)
+        costs.append(np.where(counts, rules.cost(found.points, own, method.norm), np.inf))
+    best = np.argmin(costs, axis=0)  # the dearest, where there is no other answer
+    return np.asarray(held | dearest[best, np.arange(len(people))])
+
+
 def _dearest(problem: Problem, people: Applicants, answer: Counterfactuals) -> Bools:
-    """Columns of the feature that carries most of each answer's cost: (n, d) bool."""
+    """Columns of the features that carry most of each answer's cost: (tries, n, d) bool."""
     rules, own = problem.rules, people.matrix
     points = problem.read(answer.points).matrix
     columns = rules.features_of_columns
-    share = [rules.cost(np.where(some, points, own), own, 1) for some in columns]
-    dearest = columns[np.argmax(share, axis=0)]
-    return np.asarray(dearest & answer.answered[:, None])
+    share = np.array([rules.cost(np.where(some, points, own), own, 1) for some in columns])
+    order = np.argsort(-share, axis=0, kind="stable")[:MOST_TRIED]
+    moves = np.take_along_axis(share, order, axis=0) > 0
+    return np.asarray(columns[order] & (moves & answer.answered)[:, :, None])
 
 
 def _holding(people: Applicants, held: Bools) -> Applicants:
     """Leave no room to what is held."""
     low = np.where(held, people.matrix, people.low)
     return replace(people, low=low, high=np.where(held, people.matrix, people.high))
+
+
+def _repeats(problem: Problem, people: Applicants, found: Found, used: list[Bools]) -> Bools:
+    """Whether each answer changes the same features as an earlier one.
+
+    Holding a feature keeps most from it, but not from filling in what is missing.
+    """
+    changed = problem.rules.changed_features(found.points, people.matrix)
+    return np.asarray(np.any([(changed == one).all(axis=1) for one in used], axis=0))
 
 
 def _refuse(
@@ -101,22 +135,17 @@ def _refuse(
     used: list[Bools],
     held: Bools,
 ) -> None:
-    """Refuse answers by the same features as an earlier one; without an answer there is no other.
-
-    Holding a feature keeps most from it, but not from filling in what is missing.
-    """
-    kept = [np.flatnonzero(columns) for columns in held]
-    changed = problem.rules.changed_features(found.points, people.matrix)
-    repeats = np.any([(changed == one).all(axis=1) for one in used], axis=0)
-    for i in range(len(people)):
-        if found.status[i] == Status.ACCEPTED:
-            continue
+    """Refuse answers that repeat an earlier one; who had no answer has no other."""
+    repeats = _repeats(problem, people, found, used)
+    features = problem.schema.features
+    for i in np.flatnonzero([status != Status.ACCEPTED for status in found.status]):
         if not before.answered[i]:
-            found.points[i] = people.matrix[i]
-            found.refuse(i, before.status[i], before.reason[i])
+            status, reason = before.status[i], before.reason[i]
         elif repeats[i] or found.status[i] in {Status.BUDGET, Status.INFEASIBLE}:
-            names = {problem.schema.features[j].group or problem.names[j]: 0 for j in kept[i]}
-            found.points[i] = people.matrix[i]
-            found.refuse(
-                i, Status.BUDGET, f"no answer was found that leaves {', '.join(names)} as it is"
-            )
+            kept = [features[j] for j in np.flatnonzero(held[i])]
+            names = dict.fromkeys(feature.group or feature.name for feature in kept)
+            status, reason = Status.BUDGET, f"no answer was found without {', '.join(names)}"
+        else:
+            continue
+        found.points[i] = people.matrix[i]
+        found.refuse(i, status, reason)
