@@ -12,7 +12,7 @@ help:
 	@echo "make demo           train a credit model and see which acceptances would survive a retraining"
 	@echo "make test           run the tests"
 	@echo "make check          lint, types, layers"
-	@echo "make bench          speed and accuracy of the stability metric against the model libraries"
+	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
 	@echo "make tables         the paper's tables, ours beside its: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier"
 	@echo "make tune           search for the hyperparameters of the tables' models again; DATA=..."
@@ -62,7 +62,8 @@ format: $(VENV)/check
 	$(BIN)/ruff format
 
 bench: $(VENV)/test
-	$(BIN)/python benchmarks/stability.py
+	$(BIN)/python -m benchmarks.stability
+	$(BIN)/python -m benchmarks.frugal $(if $(HELOC),--heloc $(HELOC))
 
 bench-methods: $(VENV)/test
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.counterfactuals

@@ -15,7 +15,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,35 +23,15 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
-from numpy.typing import NDArray
+from benchmarks.common import Floats, heloc_shaped, seconds
 from sklearn.ensemble import RandomForestClassifier
 
 import robx
-from robx.datasets.heloc import cached_file
 
-Floats = NDArray[np.float64]
-
-HELOC = Path(__file__).resolve().parents[2] / "shared" / "data" / "heloc_dataset_v1.csv"
 SIGMA, K = 0.1, 1000
 LIBRARY_ROWS, REPEATS = 40, 5
 REFERENCE_ROWS, AGREEMENT_ROWS = 200, 2000
 VALUE_DRAWS = 512
-
-
-def heloc_shaped() -> tuple[str, Floats, NDArray[Any]]:
-    """HELOC as the paper uses it where the file is at hand, else made-up data of its shape."""
-    at_hand = [file for file in (HELOC, cached_file()) if file.exists()]
-    if at_hand:
-        table, labels, _ = robx.datasets.load_heloc(at_hand[0])
-        X, y = np.ascontiguousarray(table, dtype=np.float64), labels.to_numpy()
-        name = "HELOC"
-    else:
-        rng = np.random.default_rng(0)
-        X = np.round(rng.gamma(2.0, 15.0, (8291, 20)))
-        y = (X[:, :4].sum(axis=1) + 20 * rng.normal(size=8291) > 118).astype(np.int64)
-        name = "synthetic"
-    low, high = X.min(axis=0), X.max(axis=0)
-    return name, (X - low) / (high - low), y
 
 
 def models(X: Floats, y: Any) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
@@ -71,12 +50,6 @@ def models(X: Floats, y: Any) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
     forest = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X, y)
     found["RandomForest 100"] = (forest, lambda rows: forest.predict_proba(rows)[:, 1])
     return found
-
-
-def seconds(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def independent(ensemble: Any, X: Floats, seed: int) -> Floats:

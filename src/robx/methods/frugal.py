@@ -28,7 +28,7 @@ __all__ = ["LEVELS", "Frugal"]
 Floats = NDArray[np.float64]
 
 #: What level "auto" takes, with retrained models and with noise alone.
-LEVELS = {"models": 0.6, "noise": 0.75}
+LEVELS = {"models": 0.7, "noise": 0.75}
 #: Starts of an applicant that are pulled to the end.
 FINALISTS = 2
 
@@ -38,8 +38,8 @@ class Frugal(Method):
     """The cheapest change that holds: RobX's answer and others, pulled back while they stay firm.
 
     An answer is *firm* if it is accepted and, measured by the accepted rows themselves, at least as
-    stable under noise as a share `level` of them, at least as steady under retraining, and no odder
-    than a share `typical` (see `robx.methods.firm`). The search starts from RobX's answer under
+    steady under retraining as a share `level` of them, stable under noise, and no odder than a
+    share `typical` (see `robx.methods.firm`). The search starts from RobX's answer under
     this test and from the nearest rows that pass it; each start is pulled back feature by feature,
     and the cheapest is the answer. So it never costs more than RobX's under the same test. The
     answers' `steadiness` and `oddity` are in ``answer.measured`` and in the summary.
