@@ -4,7 +4,7 @@
     python -m experiments.levels --data heloc --heloc heloc_dataset_v1.csv
 
 `robx.Frugal` asks its answers to be as firm as a share of the accepted rows, its level. What it
-takes by itself, `robx.methods.frugal.LEVELS`, was read off these tables by the rule in `chosen`.
+takes by itself, `robx.methods.frugal.LEVELS`, must keep in these tables what `WANTED` says.
 They are made with base models of their own: their splits (seeds from 100) are in no other table.
 """
 
@@ -25,11 +25,11 @@ from robx.methods.base import Method
 
 __all__ = ["LEVELS", "SEEDS", "chosen", "main", "measured"]
 
-LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+LEVELS = (0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 SEEDS = tuple(range(100, 105))
-#: Validity that a level must keep on every data set: a point above what the default promises under
-#: moderate change, half a point above it where rows are dropped.
-WANTED = {"moderate": 0.98, "drop-rows": 0.995}
+#: Validity that a level must keep on every data set: more than the default promises, 1.5 points under
+#: moderate change and half a point where rows are dropped, for other splits may be harder.
+WANTED = {"moderate": 0.985, "drop-rows": 0.995}
 FIGURES = ("validity", "cost_l1", "n_changes", "coverage")
 
 

@@ -54,7 +54,11 @@ def points(spec: Frontier, data: str) -> list[Point]:
         Point(DICE),
         *(Point(curve, knob) for curve in taus for knob in knobs["tau"]),
         *(Point(base + OURS, knob) for base in spec.bases for knob in knobs["ours"]),
-        *(Point(spec.bases[0] + kind, knob) for kind in (NOISE, ANY) for knob in knobs["ours"]),
+        *(
+            Point(spec.bases[0] + kind, knob)
+            for kind in (NOISE, ANY)
+            for knob in knobs["ours"][1::2]
+        ),
         *(Point(base + DEFAULT) for base in spec.bases),
     ]
 

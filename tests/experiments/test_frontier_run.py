@@ -40,7 +40,7 @@ def test_a_run_writes_points_checks_a_page_and_a_picture(tmp_path: Path) -> None
         "frontier.png",
     }
     table = pd.read_csv(out / "frontier.csv")
-    assert len(table) == 2 * (3 * 2 + 1 + 3 * 2 + 4 * 2 + 2)
+    assert len(table) == 2 * (3 * 2 + 1 + 3 * 2 + 2 * 2 + 2 * 1 + 2)
     shown = ["validity", "low", "high", "cost_l1", "n_changes", "lof", "lof_raw", "coverage"]
     assert table.columns.tolist() == ["scenario", "method", "knob", *shown, "seconds", "tau"]
     assert table["validity"].between(0, 1).all()

@@ -7,12 +7,16 @@
 - `grids`: bringing points onto the values that a schema allows.
 - `nearest`: a search tree for the nearest rows, as they would look for an applicant.
 - `placing`, `reach`, `tweaks`: where an applicant can go, the best leaves there, moves into them.
+- `regions`: where a model's output is constant, and the cells between its thresholds.
+- `crowds`: local outlier factors of new points.
 - `soft`: sums and gradients of trees whose splits are sigmoids.
 - `paths`: shortest paths through a graph of rows.
 
 Kernels trust their arguments; everything is checked by the rooms above. Each runs without the
 GIL on one thread, so that callers may split rows over threads; a row's result never depends on
-its neighbours in the batch. Compiled code is cached beside the file of the kernel that was called:
-after a change in `sets`, touch `neighbourhood`; in `grids` or `placing`, touch `reach`, `tweaks`.
+its neighbours in the batch. Compiled code is cached under the text of the file that a kernel stands
+in, not of those that it calls: `neighbourhood` has code of `sets` in it, `regions` and `placing` of
+`grids`, `reach` of `placing`, `tweaks` of `placing` and `reach`. After a change in what others call,
+delete ``__pycache__`` here; touching files is not enough.
 With ``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
 """

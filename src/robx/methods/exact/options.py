@@ -1,0 +1,160 @@
+"""What an applicant can choose: for each column or one-hot group its options, and their costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.kernels import grids, regions
+from robx.methods.ground import Ground
+from robx.problem import Applicants
+from robx.schema.rules import Rules
+from robx.tables import Column
+from robx.trees import TreeEnsemble
+
+__all__ = ["Axis", "axes_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Columns that a relation ties together are tried value by value, if they have at most so many.
+MOST_VALUES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """What is chosen by itself, a column or a one-hot group, with m options.
+
+    Parameters
+    ----------
+    columns : (k,) int
+    values : (m, k) float64
+        In the schema's numbers, ascending.
+    cost : (m,) float64
+    splits : (s,) int
+        Splits of these columns.
+    left : (m, s) bool
+        Which options go left there.
+    """
+
+    columns: Ints
+    values: Floats
+    cost: Floats
+    splits: Ints
+    left: Bools
+
+    def up_to(self, cost: float) -> Axis:
+        """Leave out the options that cost more."""
+        some = self.cost <= cost
+        return Axis(self.columns, self.values[some], self.cost[some], self.splits, self.left[some])
+
+    @cached_property
+    def is_line(self) -> bool:
+        """Whether at every split the options up to some one go left."""
+        ordered = bool((self.left[:-1] >= self.left[1:]).all())
+        return ordered and not np.isnan(self.values).any()
+
+
+def axes_of(ground: Ground, person: Applicants) -> tuple[list[Axis], list[int]]:
+    """List what an applicant can choose, and the relations between columns of listed values."""
+    rules = ground.problem.rules
+    matrix, _ = rules.relation_arrays
+    every = [_options(ground, person, j, every=True) for j in range(len(rules.features))]
+    # Who lacks a value, and cannot have it, keeps all relations that name it.
+    listed = np.array([v is not None and not np.isnan(v).all() for v in every], dtype=bool)
+    ties = [r for r, row in enumerate(matrix) if listed[row != 0].all()]
+    tied = (matrix[ties] != 0).any(axis=0)
+    axes = [
+        _axis(ground, person, members, _members(rules, person, members), merge=True)
+        for members in rules.groups.values()
+    ]
+    for j, feature in enumerate(rules.features):
+        if feature.group is None:
+            values = every[j] if tied[j] else _options(ground, person, j, every=False)
+            assert values is not None  # noqa: S101 - cells can be listed
+            axes.append(_axis(ground, person, np.array([j]), values[:, None], merge=not tied[j]))
+    return axes, ties
+
+
+def _axis(
+    ground: Ground, person: Applicants, columns: Ints, values: Floats, *, merge: bool
+) -> Axis:
+    """Ask what options cost and where they go; of those that go alike keep the cheapest."""
+    problem, e = ground.problem, ground.ensemble
+    own = np.repeat(person.matrix, len(values), axis=0)
+    points = own.copy()
+    points[:, columns] = values
+    numbers, cost = problem.model_numbers(points), problem.rules.cost(points, own, 1)
+    # Nobody comes to have what the model does not know or takes for missing, but a zero.
+    lost = (np.isnan(numbers) & ~np.isnan(points) & (points != own))[:, columns]
+    zero = np.array([_zero_is_missing(e.columns[j]) for j in columns])
+    fits = np.isfinite(cost) & ~(lost & ~(zero & (values == 0))).any(axis=1)
+    splits = np.concatenate([np.arange(e.first_split[j], e.first_split[j + 1]) for j in columns])
+    left = regions.sides(numbers, splits, *e.kernel_arrays[:5])
+    kept = np.flatnonzero(fits)
+    kept = kept[np.argsort(cost[kept], kind="stable")]
+    if merge and len(kept):
+        ways = np.column_stack([np.zeros(len(kept), dtype=np.uint8), np.packbits(left[kept], 1)])
+        kept = kept[np.unique(ways, axis=0, return_index=True)[1]]
+    kept = kept[np.lexsort(values[kept].T[::-1])]
+    return Axis(columns, values[kept], cost[kept], splits, left[kept])
+
+
+def _members(rules: Rules, person: Applicants, members: Ints) -> Floats:
+    """List the ways to set one member of a group, the applicant's own first: (m, k)."""
+    own, feature = person.matrix[:, members], rules.features[members[0]]
+    if np.isnan(own).any() or feature.change == "none":
+        return own
+    none = [np.zeros_like(own)] if feature.group in rules.optional_groups else []
+    return np.concatenate([own, np.eye(len(members)), *none])
+
+
+def _options(ground: Ground, person: Applicants, j: int, *, every: bool) -> Floats | None:
+    """List values that an applicant may have, their own first: (m,).
+
+    Every one of them, or None if they cannot be counted; or the nearest of each cell.
+    """
+    rules = ground.problem.rules
+    x, low, high = person.matrix[0, j], person.low[0, j], person.high[0, j]
+    kind, numerator, denominator, single, start, levels = rules.grid
+    own = np.array([x] if np.isnan(x) or low <= x <= high else [])
+    levels = levels[start[j] : start[j + 1]]
+    if len(own) and (low == high or (np.isnan(x) and not rules.may_fill[j])):
+        return own
+    if kind[j] == grids.LEVELS:
+        values = levels
+    elif not every:
+        cuts, wanted = _cuts(ground.ensemble, j, x, low, high)
+        values = np.empty(len(wanted))
+        grid = kind[j], numerator[j], denominator[j], single[j], levels
+        regions.cell_values(wanted, low, high, cuts, *grid, values)
+    else:
+        step = numerator[j] / denominator[j]
+        if kind[j] == grids.FREE or not (high - low) / step <= MOST_VALUES:
+            return None
+        places = np.arange(np.floor(low / step) - 1, np.ceil(high / step) + 2)
+        values = places * numerator[j] / denominator[j] + 0.0
+        values = values.astype(np.float32).astype(np.float64) if single[j] else values
+    return np.concatenate([own, values[(values >= low) & (values <= high) & (values != x)]])
+
+
+def _cuts(e: TreeEnsemble, j: int, x: float, low: float, high: float) -> tuple[Floats, Floats]:
+    """Where a column is cut into cells, and what is wanted in each."""
+    cuts = e.split_threshold[e.first_split[j] : e.first_split[j + 1]]
+    missing = e.columns[j].missing_range
+    if missing is not None:
+        cuts = np.concatenate([cuts, [np.nextafter(missing[0], -np.inf), missing[1]]])
+    cuts = np.unique(cuts[(cuts >= low) & (cuts < high)])
+    wanted = np.full(len(cuts) + 1, x)
+    if _zero_is_missing(e.columns[j]):
+        wanted[np.searchsorted(cuts, 0.0)] = 0.0
+    return cuts, wanted
+
+
+def _zero_is_missing(column: Column) -> bool:
+    missing = column.missing_range
+    return missing is not None and bool(missing[0] <= 0 <= missing[1])

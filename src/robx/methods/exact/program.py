@@ -1,0 +1,213 @@
+"""Options and leaves that fit together, written down for CP-SAT of OR-tools."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidInput
+from robx.kernels import regions
+from robx.methods.exact.options import Axis
+from robx.methods.exact.whole import COST_BITS, MARGIN_BITS, unit_for
+from robx.schema.rules import SINGLE_SLACK, SLACK, Rules
+from robx.trees import TreeEnsemble
+
+__all__ = ["MOST_LEAVES", "Program", "Solved", "cp_sat"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Leaves in reach beyond which the program would not fit into memory.
+MOST_LEAVES = 200_000
+
+
+def cp_sat() -> Any:
+    """Load the solver, which is an extra."""
+    try:
+        from ortools.sat.python import cp_model  # noqa: PLC0415 - an extra, and slow to load
+    except ImportError as error:
+        raise InvalidInput(
+            "Closest needs OR-tools, which is not installed. Run: pip install robx[exact]"
+        ) from error
+    return cp_model
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What the solver said: a bound, and what it chose if it found anything.
+
+    Parameters
+    ----------
+    bound : float
+        No choice costs less; infinite where there is none.
+    effort : float
+        What it took, in deterministic seconds.
+    is_infeasible : bool
+        Whether it is proven that there is no choice.
+    options : list of int, optional
+        Number of the option of each axis.
+    leaves : (trees,) int64
+        The leaf of each tree; empty without options.
+    """
+
+    bound: float
+    effort: float
+    is_infeasible: bool = False
+    options: list[int] | None = None
+    leaves: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+class Program:
+    """Options of axes and leaves of trees that fit together, at the least cost up to a cap.
+
+    On a line the variables tell whether the option before number 1, 2, ... is chosen, and elsewhere
+    which option is.
+    """
+
+    def __init__(self, ensemble: TreeEnsemble, axes: list[Axis], cap: float) -> None:
+        self.cp = cp_sat()
+        self.model = self.cp.CpModel()
+        self.ensemble, self.axes = ensemble, axes
+        self.chosen = [self._choice(axis) for axis in axes]
+        self.leaves: list[tuple[Ints, list[Any]]] = []
+        self.unit = unit_for(cap, COST_BITS)
+        price = sum(
+            self._total(choice, np.floor(axis.cost * self.unit))
+            for axis, choice in zip(axes, self.chosen, strict=True)
+        )
+        self.model.add(price <= int(np.ceil(cap * self.unit)))
+        self.model.minimize(price)
+
+    def _choice(self, axis: Axis) -> list[Any]:
+        if not axis.is_line:
+            which = [self.model.new_bool_var("") for _ in axis.cost]
+            self.model.add_exactly_one(which)
+            return which
+        before = [self.model.new_bool_var("") for _ in axis.cost[1:]]
+        for one, two in itertools.pairwise(before):
+            self.model.add_implication(one, two)
+        return before
+
+    def _total(self, choice: list[Any], numbers: Floats) -> Any:
+        """Number of the option that is chosen, as a sum of variables."""
+        whole = numbers.astype(np.int64)
+        if len(choice) == len(whole):
+            return self.cp.LinearExpr.weighted_sum(choice, whole.tolist())
+        steps = (whole[:-1] - whole[1:]).tolist()
+        return self.cp.LinearExpr.weighted_sum(choice, steps) + int(whole[-1])
+
+    def add_trees(self) -> bool:
+        """Have a leaf chosen in each tree with options that lead to it, unless there are too many.
+
+        At most one of several leaves and an option that none of them allows: together these say
+        more to the solver's linear program than leaf by leaf.
+        """
+        e = self.ensemble
+        axis_start = np.cumsum([0, *(len(axis.cost) for axis in self.axes)]).astype(np.int64)
+        split_axis = np.zeros(len(e.split_feature), dtype=np.int64)
+        left_start = np.zeros(len(e.split_feature), dtype=np.int64)
+        room = 0
+        for a, axis in enumerate(self.axes):
+            split_axis[axis.splits] = a
+            left_start[axis.splits] = room + np.arange(len(axis.splits)) * len(axis.cost)
+            room += axis.left.size
+        left = np.concatenate([axis.left.T.ravel() for axis in self.axes])
+        count = 0
+        for root, end in itertools.pairwise(e.tree_start):
+            leaves = np.empty((end - root + 1) // 2, dtype=np.int64)
+            alive = np.empty((len(leaves), axis_start[-1]), dtype=bool)
+            n = regions.leaf_options(
+                root, e.node_split, e.node_right, split_axis, axis_start, left_start, left,
+                leaves, alive,
+            )  # fmt: skip
+            count += n
+            if count > MOST_LEAVES:
+                return False
+            self._add_tree(leaves[:n], alive[:n], axis_start)
+        return True
+
+    def _add_tree(self, leaves: Ints, alive: Bools, axis_start: Ints) -> None:
+        variables = [self.model.new_bool_var("") for _ in leaves]
+        self.model.add_exactly_one(variables)
+        self.leaves.append((leaves, variables))
+        for a, choice in enumerate(self.chosen):
+            mine = alive[:, axis_start[a] : axis_start[a + 1]]
+            if mine.all():
+                continue
+            if self.axes[a].is_line:
+                first, end = mine.argmax(axis=1), mine.shape[1] - mine[:, ::-1].argmax(axis=1)
+                clashes = [(end <= k, ~choice[k - 1]) for k in np.unique(end[end < mine.shape[1]])]
+                clashes += [(first >= k, choice[k - 1]) for k in np.unique(first[first > 0])]
+            else:
+                clashes = [(~mine[:, k], which) for k, which in enumerate(choice)]
+            for leaf, option in clashes:
+                some = [variables[k] for k in np.flatnonzero(leaf)]
+                if some:
+                    self.model.add_at_most_one([*some, option])
+
+    def ask(self, weights: Ints, least: int) -> None:
+        """Ask that the weights of the chosen leaves add up to enough."""
+        variables, numbers = [], []
+        for leaves, some in self.leaves:
+            lowest = int(weights[leaves].min())
+            least -= lowest
+            variables += some
+            numbers += (weights[leaves] - lowest).tolist()
+        self.model.add(self.cp.LinearExpr.weighted_sum(variables, numbers) >= least)
+
+    def exclude(self, together: Ints) -> None:
+        """Do not choose all of some leaves together."""
+        wanted = set(together.tolist())
+        self.model.add_bool_or(~v for leaf, v in self._each_leaf() if leaf in wanted)
+
+    def tie(self, rules: Rules, r: int) -> None:
+        """Keep a relation, but for rounding; who lacks one of its values keeps it."""
+        matrix, bounds = rules.relation_arrays
+        terms = [
+            (matrix[r, axis.columns[0]] * axis.values[:, 0], choice)
+            for axis, choice in zip(self.axes, self.chosen, strict=True)
+            if matrix[r, axis.columns[0]] != 0
+        ]
+        size = abs(float(bounds[r])) + sum(float(np.abs(np.nan_to_num(v)).max()) for v, _ in terms)
+        unit = unit_for(size, MARGIN_BITS)
+        total = sum(self._total(choice, np.floor(np.nan_to_num(v) * unit)) for v, choice in terms)
+        slack = SINGLE_SLACK if rules.single[matrix[r] != 0].any() else SLACK
+        most = (float(bounds[r]) + slack * size) * unit
+        kept = self.model.add(total <= int(np.ceil(most)))
+        known = [~choice[int(np.isnan(v).argmax())] for v, choice in terms if np.isnan(v).any()]
+        if known:
+            kept.only_enforce_if(known)
+
+    def solve(self, effort: float) -> Solved:
+        """Run the solver on one thread."""
+        solver = self.cp.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 0
+        solver.parameters.linearization_level = 2
+        # Proofs rest on the search alone: the presolve of OR-tools 9.15 called a program of our
+        # tests infeasible that has solutions (google/or-tools issue 5274 tells of another).
+        solver.parameters.cp_model_presolve = False
+        solver.parameters.max_deterministic_time = effort
+        status = solver.solve(self.model)
+        used = float(solver.response_proto.deterministic_time)
+        if status == self.cp.INFEASIBLE:
+            return Solved(np.inf, used, is_infeasible=True)
+        bound = float(solver.best_objective_bound) / self.unit
+        if status not in {self.cp.OPTIMAL, self.cp.FEASIBLE}:
+            return Solved(bound, used)
+        said = [[solver.boolean_value(v) for v in choice] for choice in self.chosen]
+        options = [each.index(True) if True in each else len(each) for each in said]
+        leaves = [leaf for leaf, v in self._each_leaf() if solver.boolean_value(v)]
+        chosen = np.array(leaves, dtype=np.int64)
+        return Solved(bound, used, options=options, leaves=chosen)
+
+    def _each_leaf(self) -> Iterator[tuple[int, Any]]:
+        """Go through all leaves with their variables."""
+        for leaves, variables in self.leaves:
+            yield from zip(leaves.tolist(), variables, strict=True)

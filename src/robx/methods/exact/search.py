@@ -1,0 +1,152 @@
+"""The search for one applicant: programs up to ever higher costs, until one has an answer."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.methods.exact.demand import Demand
+from robx.methods.exact.options import axes_of
+from robx.methods.exact.program import MOST_LEAVES, Program
+from robx.problem import Applicants
+
+__all__ = ["Search"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: The cost is capped first at this many halvings of what an answer may cost.
+HALVINGS = 6
+#: Costs beyond this count as this.
+LARGEST = 1e300
+#: Points that only rounding let through, before the margin is raised above all rounding.
+MOST_EXCLUDED = 20
+
+
+class Search:
+    """The search for one applicant: ever dearer points, until one is accepted.
+
+    Few cells cost little, so that a program over the cheap ones is small, and soon shows that
+    nobody is accepted there. The cap on the cost then doubles.
+
+    Parameters
+    ----------
+    demand : Demand
+    person : one Applicant
+    known : (d,) float64, optional
+        An answer to begin with.
+
+    Attributes
+    ----------
+    best : (d,) float64, optional
+        The cheapest answer so far.
+    cost : float
+        Its cost; infinite without one.
+    bound : float
+        No accepted point costs less.
+    is_proven : bool
+        Whether it is certain that nothing is cheaper than the best, or that there is nothing.
+    obstacle : str
+        What ended the search, if that was not the effort.
+    """
+
+    def __init__(self, demand: Demand, person: Applicants, known: Floats | None) -> None:
+        self.demand, self.person, self.best = demand, person, known
+        self.problem = demand.ground.problem
+        self.cost = np.inf if known is None else self._cost_of(known)
+        self.bound, self.is_proven, self.obstacle = 0.0, False, ""
+        self._axes, self._ties = axes_of(demand.ground, person)
+        self._conditions = demand.first()
+        self._excluded: list[Ints] = []
+
+    def run(self, effort: float) -> None:
+        """Look for better answers until it is proven that there are none."""
+        if any(len(axis.cost) == 0 for axis in self._axes):
+            self.is_proven = True
+            return
+        least = sum(float(axis.cost.min()) for axis in self._axes)
+        most = min(sum(float(axis.cost.max()) for axis in self._axes), self.cost, LARGEST)
+        for halvings in range(HALVINGS if most > least else 0, -1, -1):
+            cap = least + (most - least) / 2**halvings
+            effort = self._search_up_to(cap * (1 + 1e-9), least, effort)
+            if effort <= 0:
+                return
+        self.is_proven = len(self._excluded) <= MOST_EXCLUDED
+
+    def _search_up_to(self, cap: float, least: float, effort: float) -> float:
+        """Search among the points that cost no more than a cap; return the effort that is left.
+
+        Nothing is left once the search is over.
+        """
+        program = self._program(cap, least)
+        if program is None:
+            self.obstacle = f"more than {MOST_LEAVES} leaves are in reach"
+            return 0.0
+        while effort > 0:
+            solved = program.solve(effort)
+            effort -= solved.effort
+            if len(self._excluded) <= MOST_EXCLUDED:
+                self.bound = max(self.bound, min(solved.bound, cap))
+            if solved.is_infeasible and self.cost <= cap and not self._excluded:
+                self.bound = 0.0  # what is known lies within: such a proof is worth nothing
+                return 0.0
+            if solved.options is None:
+                return effort if solved.is_infeasible else 0.0
+            point = self._point(program, solved.options)
+            if self.problem.score(point[None])[0] > self.demand.bar:
+                self._take(point)
+                return 0.0
+            if not self._exclude(program, solved.leaves):
+                return 0.0
+        return effort
+
+    def _program(self, cap: float, least: float) -> Program | None:
+        """Write the program of the points up to a cap, with what was learned; None if too long."""
+        axes = [axis.up_to(cap - least + float(axis.cost.min())) for axis in self._axes]
+        program = Program(self.demand.ensemble, axes, cap)
+        if not program.add_trees():
+            return None
+        for r in self._ties:
+            program.tie(self.problem.rules, r)
+        for condition in self._conditions:
+            program.ask(condition.weights, condition.least)
+        for leaves in self._excluded:
+            program.exclude(leaves)
+        return program
+
+    def _point(self, program: Program, options: list[int]) -> Floats:
+        """Give the point that has the options chosen."""
+        point = self.person.matrix[0].copy()
+        for axis, k in zip(program.axes, options, strict=True):
+            point[axis.columns] = axis.values[k]
+        return point
+
+    def _take(self, point: Floats) -> None:
+        """Answer with a point that is accepted, if it keeps all relations and is cheaper."""
+        cost = self._cost_of(point)
+        if not self.problem.rules.keeps_relations(point[None])[0]:
+            self.obstacle = "the closest point breaks a relation of uncountable values"
+        elif cost < self.cost:
+            self.best, self.cost = point, cost
+
+    def _exclude(self, program: Program, leaves: Ints) -> bool:
+        """Rule out leaves that are not accepted after all; tell whether to go on."""
+        e = self.demand.ensemble
+        if e.link == "softmax":
+            sums = np.bincount(self.demand.class_of_leaf[leaves], e.leaf_value[leaves], len(e.base))
+            condition = self.demand.tangent(sums + e.base)
+            if condition.weights[leaves].sum() < condition.least:
+                self._conditions.append(condition)
+                program.ask(condition.weights, condition.least)
+                return True
+        self._excluded.append(leaves)
+        program.exclude(leaves)
+        if len(self._excluded) > MOST_EXCLUDED:
+            # Rounding decides about many points: from here on only what is safely above counts.
+            self._conditions = [c.made_safe() for c in self._conditions]
+            for condition in self._conditions:
+                program.ask(condition.weights, condition.least)
+        return len(self._excluded) <= 2 * MOST_EXCLUDED
+
+    def _cost_of(self, point: Floats) -> float:
+        return float(self.problem.rules.cost(point[None], self.person.matrix, 1)[0])
