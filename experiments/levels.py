@@ -27,8 +27,8 @@ __all__ = ["LEVELS", "SEEDS", "chosen", "main", "measured"]
 
 LEVELS = (0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 SEEDS = tuple(range(100, 105))
-#: Validity that a level must keep on every data set: more than the default promises, 1.5 points under
-#: moderate change and half a point where rows are dropped, for other splits may be harder.
+#: Validity that a level must keep on every data set. More than the default promises, 1.5 points
+#: under moderate change and half a point where rows are dropped: other splits may be harder.
 WANTED = {"moderate": 0.985, "drop-rows": 0.995}
 FIGURES = ("validity", "cost_l1", "n_changes", "coverage")
 

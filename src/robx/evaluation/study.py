@@ -236,8 +236,8 @@ class Rehearsal:
         """Train models on random thirds of the base model's rows, as `robx.explain` does."""
         if n_models not in self._trained:
             seed = int(np.random.default_rng([self.seed, RETRAIN]).integers(2**63))
-            models = retrainings(self.estimator, self.X, self.y, n_models, seed)
-            self._trained[n_models] = tuple(models)
+            models = list(retrainings(self.estimator, self.X, self.y, n_models, seed))
+            self._trained[n_models] = tuple(import_models(self.problem, models))
         return self._trained[n_models]
 
 

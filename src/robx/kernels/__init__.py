@@ -15,8 +15,8 @@
 Kernels trust their arguments; everything is checked by the rooms above. Each runs without the
 GIL on one thread, so that callers may split rows over threads; a row's result never depends on
 its neighbours in the batch. Compiled code is cached under the text of the file that a kernel stands
-in, not of those that it calls: `neighbourhood` has code of `sets` in it, `regions` and `placing` of
-`grids`, `reach` of `placing`, `tweaks` of `placing` and `reach`. After a change in what others call,
-delete ``__pycache__`` here; touching files is not enough.
+in, not of those that it calls: `neighbourhood` has code of `sets` in it, `regions` and `placing`
+of `grids`, `reach` of `placing`, `tweaks` of both. After a change in what others call, delete
+``__pycache__`` here; touching files is not enough.
 With ``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
 """

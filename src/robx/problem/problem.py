@@ -100,7 +100,7 @@ class Problem:
         self.support = Support(np.ascontiguousarray(support[usable]), score[usable], self.rules)
         self.all_rows = support
         #: Models that something was chosen with, with scores; they must not judge it too.
-        self.models_seen: tuple[tuple[TreeEnsemble | BlackBox, Floats], ...] = ()
+        self.models_seen: tuple[tuple[TreeEnsemble | BlackBox, Floats | None], ...] = ()
         self._cache: dict[Any, Any] = {}
         self._lock = threading.RLock()
 

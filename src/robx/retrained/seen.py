@@ -17,38 +17,40 @@ __all__ = ["refuse_seen", "remember"]
 #: Models whose scores differ by less, on so many training rows, are one model.
 SAME, MOST_ROWS = 1e-6, 1000
 
-Known = tuple[TreeEnsemble | BlackBox, NDArray[np.float64]]
+Model = TreeEnsemble | BlackBox
+#: A model with its scores of some rows; an ensemble never changes, so it may wait for its own.
+Known = tuple[Model, NDArray[np.float64] | None]
 
 
-def remember(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
+def remember(problem: Problem, models: Sequence[Model]) -> None:
     """Note that something about the problem was chosen by looking at these models."""
-    problem.models_seen += tuple(zip(models, _portraits(problem, models), strict=True))
+    problem.models_seen += tuple(
+        (model, None if isinstance(model, TreeEnsemble) else _portrait(problem, model))
+        for model in models
+    )
 
 
-def refuse_seen(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
+def refuse_seen(problem: Problem, models: Sequence[Model]) -> None:
     """Refuse to judge by models that were used to choose: they would flatter the choice."""
-    if not problem.models_seen:
-        return
-    portraits = _portraits(problem, models)
-    for k, one in enumerate(zip(models, portraits, strict=True)):
-        if any(_is_same(one, seen) for seen in problem.models_seen):
+    for k, model in enumerate(models):
+        if any(_is_same(problem, model, seen) for seen in problem.models_seen):
             raise InvalidInput(
                 f"Model {k} of {len(models)} was used to choose tau or answers for this problem, "
                 "so it cannot judge them as well. Choose with some models and judge by others."
             )
 
 
-def _is_same(one: Known, other: Known) -> bool:
+def _is_same(problem: Problem, model: Model, seen: Known) -> bool:
     """Tell by their content whether two ensembles are one model, by their scores for others."""
-    if isinstance(one[0], TreeEnsemble) and isinstance(other[0], TreeEnsemble):
-        return one[0].digest == other[0].digest
-    return bool(np.allclose(one[1], other[1], rtol=0, atol=SAME))
+    other, portrait = seen
+    if isinstance(model, TreeEnsemble) and isinstance(other, TreeEnsemble):
+        return model.digest == other.digest
+    known = _portrait(problem, other) if portrait is None else portrait
+    return bool(np.allclose(_portrait(problem, model), known, rtol=0, atol=SAME))
 
 
-def _portraits(
-    problem: Problem, models: Sequence[TreeEnsemble | BlackBox]
-) -> list[NDArray[np.float64]]:
-    """Give each model's scores of training rows, and of rows mixed from their columns.
+def _portrait(problem: Problem, model: Model) -> NDArray[np.float64]:
+    """Give a model's scores of training rows, and of rows mixed from their columns.
 
     Whatever a model is wrapped in, these are the same; two models may well agree on the rows that
     both have learned, but hardly on mixed ones.
@@ -56,4 +58,4 @@ def _portraits(
     n = len(problem.all_rows)
     rows = problem.all_rows[np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp))]
     mixed = np.random.default_rng(0).permuted(rows, axis=0)
-    return list(scores(models, problem.codec.write(np.concatenate([rows, mixed]))))
+    return scores([model], problem.codec.write(np.concatenate([rows, mixed])))[0]

@@ -116,7 +116,7 @@ class Search:
 
     def _point(self, program: Program, options: list[int]) -> Floats:
         """Give the point that has the options chosen."""
-        point = self.person.matrix[0].copy()
+        point: Floats = self.person.matrix[0].copy()
         for axis, k in zip(program.axes, options, strict=True):
             point[axis.columns] = axis.values[k]
         return point
