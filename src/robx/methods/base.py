@@ -136,7 +136,7 @@ def finish(
     """
     noise = noise or method.noise()
     rules, codec = problem.rules, problem.codec
-    points = np.where(_answered(found)[:, None], found.points, people.matrix)
+    points = np.where(found.answered[:, None], found.points, people.matrix)
     table = codec.rewrite(X, people.matrix, points)
     # What is handed out is what counts: read it again as the model would.
     seen = problem.read(table, "the answers")
@@ -144,7 +144,7 @@ def finish(
     same = ((seen_points == points) | (np.isnan(seen_points) & np.isnan(points))).all(axis=1)
     broken = rules.broken(points, people.matrix)
     withdrawn = False
-    for i in np.flatnonzero(_answered(found)):
+    for i in np.flatnonzero(found.answered):
         if not same[i] or broken[i] or not score[i] > problem.threshold:
             what = ", ".join(broken[i]) or "the answer is not accepted once written back"
             found.refuse(i, Status.INFEASIBLE, what)
@@ -177,7 +177,7 @@ def finish(
         base=base,
         paths=None if found.paths is None else _written(found.paths, problem, X, people),
         measured={
-            name: np.where(_answered(found), numbers, np.nan)
+            name: np.where(found.answered, numbers, np.nan)
             for name, numbers in found.measured.items()
         },
     )
@@ -198,11 +198,6 @@ def _written(paths: list[Floats], problem: Problem, X: Any, people: Applicants) 
 def _base_of(method: Method) -> Method:
     base = getattr(method, "base", None)
     return base if isinstance(base, Method) else method
-
-
-def _answered(found: Found) -> NDArray[np.bool_]:
-    held = {Status.OK, Status.UNSTABLE}
-    return np.array([status in held for status in found.status], dtype=bool)
 
 
 def check_gamma(gamma: Any, owner: str) -> None:

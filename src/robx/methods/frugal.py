@@ -14,7 +14,7 @@ from robx.methods.conservative import give_most_stable, passing_points
 from robx.methods.firm import Firm
 from robx.methods.forward import towards
 from robx.methods.nearest import NearestNeighbour
-from robx.methods.pulling import Pulling
+from robx.methods.pulling import Pulling, place_in_line
 from robx.methods.realism import Kind, Realism
 from robx.methods.robx import RobX
 from robx.parameters import check_number, check_whole, require
@@ -204,15 +204,13 @@ class Frugal(Method):
         too_many = np.maximum(n_changes - most, 0)
         worth = rules.cost(pulling.points, own, self.norm) + self.price_per_change * n_changes
         order = np.lexsort((worth, too_many, pulling.whose))
-        whose = pulling.whose[order]
-        rank = np.arange(len(order)) - np.searchsorted(whose, whose)
-        return np.asarray(order[rank < n])
+        return np.asarray(order[place_in_line(pulling.whose[order]) < n])
 
     def _refuse_many_changes(self, problem: Problem, people: Applicants, found: Found) -> None:
         if self.max_changes is None:
             return
         n_changes = problem.rules.n_changes(found.points, people.matrix)
-        for i in np.flatnonzero(found.ok & (n_changes > self.max_changes)):
+        for i in np.flatnonzero(found.answered & (n_changes > self.max_changes)):
             reason = (
                 f"no firm point with at most {self.max_changes} changes was found; the fewest seen "
                 f"are {n_changes[i]}"

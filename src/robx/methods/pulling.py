@@ -18,7 +18,7 @@ from robx.methods.stable import Test
 from robx.problem import Applicants, Problem
 from robx.schema import Norm
 
-__all__ = ["Pulling"]
+__all__ = ["Pulling", "place_in_line"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -92,8 +92,9 @@ class Pulling:
         low, high = self.people.low[self.whose[rows]], self.people.high[self.whose[rows]]
         wanted = problem.rules.snap(wanted, own, (low, high))
         nearer = problem.rules.cost(wanted, own, self.norm) < self._cost(rows)
-        nearer &= self.tests_left[self.whose[rows]] > 0
         nearer[nearer] = _is_allowed(problem, wanted[nearer], own[nearer])
+        asking = self.whose[rows[nearer]]
+        nearer[nearer] = place_in_line(asking) < self.tests_left[asking]
         np.subtract.at(self.tests_left, self.whose[rows[nearer]], 1)
         passed = nearer
         passed[nearer] = self.test(wanted[nearer])
@@ -128,6 +129,14 @@ class Pulling:
         rules = self.test.problem.rules
         alone = np.array([feature.group is None for feature in rules.features], dtype=bool)
         return alone & ~rules.is_label
+
+
+def place_in_line(whose: Ints) -> Ints:
+    """Count, for each of some points, those of the same applicant before it: (n,)."""
+    order = np.argsort(whose, kind="stable")
+    place = np.empty(len(whose), dtype=np.intp)
+    place[order] = np.arange(len(whose)) - np.searchsorted(whose[order], whose[order])
+    return place
 
 
 def _is_allowed(problem: Problem, points: Floats, own: Floats) -> Bools:

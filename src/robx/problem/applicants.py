@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.problem.status import Status
+from robx.problem.status import ANSWERED, Status
 
 __all__ = ["Applicants", "Found"]
 
@@ -105,6 +105,11 @@ class Found:
     def ok(self) -> NDArray[np.bool_]:
         """Which rows have an answer: (n,) bool."""
         return np.array([status == Status.OK for status in self.status], dtype=bool)
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which rows have an answer, also one that is not stable: (n,) bool."""
+        return np.array([status in ANSWERED for status in self.status], dtype=bool)
 
     @classmethod
     def joined(cls, parts: list[Found], people: Applicants, rows: NDArray[np.intp]) -> Found:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.problem.certificate import Certificate
-from robx.problem.status import Status
+from robx.problem.status import ANSWERED, Status
 from robx.schema import Norm, Schema, check_norm
 from robx.tables import as_named_frame, count_rows, pack, unpack
 
@@ -101,8 +101,7 @@ class Counterfactuals:
     @property
     def answered(self) -> NDArray[np.bool_]:
         """Which rows have an answer, also one that is not stable: (n,) bool."""
-        held = {Status.OK, Status.UNSTABLE}
-        return np.array([status in held for status in self.status], dtype=bool)
+        return np.array([status in ANSWERED for status in self.status], dtype=bool)
 
     @cached_property
     def changes(self) -> tuple[tuple[str, ...], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Status"]
+__all__ = ["ANSWERED", "Status"]
 
 
 class Status(StrEnum):
@@ -21,3 +21,7 @@ class Status(StrEnum):
     INFEASIBLE = "infeasible"
     UNSTABLE = "unstable"
     BUDGET = "budget used up"
+
+
+#: With these there is an answer.
+ANSWERED = frozenset({Status.OK, Status.UNSTABLE})

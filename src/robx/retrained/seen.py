@@ -58,4 +58,4 @@ def _portrait(problem: Problem, model: Model) -> NDArray[np.float64]:
     n = len(problem.all_rows)
     rows = problem.all_rows[np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp))]
     mixed = np.random.default_rng(0).permuted(rows, axis=0)
-    return scores([model], problem.codec.write(np.concatenate([rows, mixed])))[0]
+    return np.asarray(scores([model], problem.codec.write(np.concatenate([rows, mixed])))[0])

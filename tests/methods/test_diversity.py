@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+import robx
+from contracts import assert_lawful, assert_same_answers, rows_of
+from families import family
+from robx.methods import Method
+from strategies import random_schema
+
+Bools = NDArray[np.bool_]
+METHODS: dict[str, Method] = {
+    "Frugal": robx.Frugal(n_draws=32, n_targets=3, n_starts=3, halvings=2, level=0.4),
+    "RobX": robx.RobX(n_draws=32, n_targets=3, tau=0.5),
+    "NearestNeighbour": robx.NearestNeighbour(norm=2),
+}
+FAMILIES = ["xgboost", "lightgbm", "forest"]
+every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+
+
+def changed_by(problem: robx.Problem, answer: robx.Counterfactuals) -> list[frozenset[str]]:
+    """Which features each answer changes, a one-hot group by its name, as a user would see it."""
+    out = []
+    for lines in answer.changes:
+        out.append(frozenset(line.split(":")[0] for line in lines))
+    return out
+
+
+@every_method
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_each_answer_leaves_out_something_that_every_earlier_one_changes(
+    method: Method, name: str, seed: int
+) -> None:
+    case = family(name)
+    problem = case.problem()
+    if seed:
+        rng = np.random.default_rng(seed)
+        problem = case.problem(schema=random_schema(problem.schema, case.X, rng))
+    some = rows_of(case.applicants, slice(20))
+    first = robx.alternatives(method, problem, some, 4)
+    answers = [first, *first.alternatives]
+    assert len(answers) == 4
+    kinds = set()
+    for k, answer in enumerate(answers):
+        assert_lawful(answer, case, problem)
+        assert (answer.status == "already accepted").tolist() == (
+            first.status == "already accepted"
+        ).tolist()
+        for i in np.flatnonzero(answer.answered):
+            features = changed_by(problem, answer)[i]
+            assert len(features) == answer.n_changes[i]
+            kinds |= features
+            for earlier in answers[:k]:
+                assert earlier.answered[i]  # who had no answer has no other
+                assert changed_by(problem, earlier)[i] - features
+    if not seed:
+        assert (answers[1].answered & first.answered).sum() > 4
+        assert "home" in kinds or name != "forest"
+
+
+@every_method
+def test_the_first_answers_are_those_of_the_method(method: Method) -> None:
+    case = family("forest")
+    some = rows_of(case.applicants, slice(12))
+    alone = method.explain(case.problem(), some)
+    many = robx.alternatives(method, case.problem(), some, 2)
+    assert_same_answers(alone, many, range(12))
+    assert robx.alternatives(method, case.problem(), some, 1).alternatives == ()
+    again = robx.alternatives(method, case.problem(), rows_of(some, [3, 4, 5]), 2)
+    assert_same_answers(many.alternatives[0], again.alternatives[0], [3, 4, 5])
+
+
+@every_method
+def test_every_answer_that_is_ok_is_firm(method: Method) -> None:
+    case = family("xgboost")
+    first = robx.alternatives(method, case.problem(), rows_of(case.applicants, slice(20)), 3)
+    for answer in first.alternatives:
+        if "tau" in answer.settings:
+            assert answer.settings["tau"] == first.settings["tau"]
+            assert (answer.stability[answer.ok] >= answer.settings["tau"]).all()
+        for name, numbers in answer.measured.items():
+            assert np.isfinite(numbers[answer.answered]).all(), name
+
+
+def tree_problem() -> robx.Problem:
+    rows = np.array([[a, b, c] for a in range(5) for b in range(5) for c in range(2)], dtype=float)
+    rows = np.repeat(rows, 3, axis=0)
+    model = DecisionTreeClassifier().fit(rows, (rows[:, 0] >= 3) | (rows[:, 1] >= 4))
+    features = (
+        *(robx.Feature(name, "integer", scale=1.0) for name in "ab"),
+        robx.Feature("c", scale=1.0),
+    )
+    return robx.Problem(model, rows, robx.Schema(features))
+
+
+def test_where_there_is_no_other_way_the_status_says_so() -> None:
+    problem = tree_problem()
+    people = np.array([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [4.0, 0.0, 0.0], [np.inf, 0.0, 0.0]])
+    first = robx.alternatives(robx.LiveRegion(), problem, people, 3)
+    second, third = first.alternatives
+    assert first.changes == (("a: 2 → 3",), ("b: 3 → 4",), (), ())
+    assert second.changes == (("b: 0 → 4",), ("a: 0 → 3",), (), ())
+    assert third.changes == ((), (), (), ())
+    assert [str(s) for s in third.status[:3]] == ["budget used up"] * 2 + ["already accepted"]
+    assert third.reason[0] == "no answer was found without a, b"
+    assert third.points[0].tolist() == people[0].tolist()
+    for answer in first.alternatives:
+        assert (answer.status[3], answer.reason[3]) == (first.status[3], first.reason[3])
+
+
+def test_of_an_answers_features_the_one_is_held_that_can_be_spared_most_cheaply() -> None:
+    # The answer changes a by 2 and b by 1. Without b, a must rise by 3; without a, b by 10.
+    rows = np.array([[a, b] for a in range(4) for b in range(11)], dtype=float)
+    label = ((rows[:, 0] >= 2) & (rows[:, 1] >= 1)) | (rows[:, 0] >= 4) | (rows[:, 1] >= 10)
+    rows = np.concatenate([rows, [[4.0, 0.0]] * 3])
+    label = np.concatenate([label, [True] * 3])
+    schema = robx.Schema(tuple(robx.Feature(name, "integer", scale=1.0) for name in "ab"))
+    problem = robx.Problem(DecisionTreeClassifier().fit(rows, label), rows, schema)
+    first = robx.alternatives(robx.NearestNeighbour(), problem, [[0.0, 0.0]], 2)
+    assert first.changes == (("a: 0 → 2", "b: 0 → 1"),)
+    assert first.alternatives[0].changes == (("a: 0 → 4",),)
+
+
+def test_a_missing_value_that_is_held_is_not_filled_in() -> None:
+    case = family("lightgbm")
+    schema = case.problem().schema.override(
+        income={"may_fill": True, "weight": 3.0}, debts={"may_fill": True}
+    )
+    problem = case.problem(schema=schema)
+    people = case.applicants[case.applicants[["income", "debts"]].isna().any(axis=1)]
+    first = robx.alternatives(METHODS["RobX"], problem, people, 3)
+    filled = [answer.points.notna() & people.isna() for answer in (first, *first.alternatives)]
+    assert filled[0].any(axis=None)
+    for i in range(len(people)):
+        names = [changed_by(problem, a)[i] for a in (first, *first.alternatives) if a.answered[i]]
+        assert len(set(names)) == len(names)
+
+
+def test_saved_alternatives_come_back(tmp_path: Path) -> None:
+    case = family("forest")
+    some = rows_of(case.applicants, slice(8))
+    first = robx.alternatives(METHODS["Frugal"], case.problem(), some, 3)
+    first.save(tmp_path / "answers.json")
+    loaded = robx.Counterfactuals.load(tmp_path / "answers.json")
+    assert len(loaded.alternatives) == 2
+    for ours, theirs in zip(first.alternatives, loaded.alternatives, strict=True):
+        assert_same_answers(ours, theirs, range(8))
+        assert {k: v.tolist() for k, v in theirs.measured.items()}.keys() == ours.measured.keys()
+    damaged = first.to_dict()
+    damaged["alternatives"][1] = {"method": "x"}
+    with pytest.raises(robx.InvalidInput, match="not counterfactuals"):
+        robx.Counterfactuals.from_dict(damaged)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("RobX", None, [[0.0]]), "alternatives takes a method first. Got 'RobX'"),
+        ((robx.NearestNeighbour(), None, [[0.0]]), "takes a robx.Problem"),
+        ((robx.NearestNeighbour(), tree_problem(), [[0.0, 0.0, 0.0]], 0), "integer from 1"),
+    ],
+)
+def test_bad_input_is_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(robx.InvalidInput, match=message):
+        robx.alternatives(*arguments)

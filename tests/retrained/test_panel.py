@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robx
+from contracts import rows_of
+from families import family
+from retrained_cases import LIBRARIES, own_scores, retrained, steadiness
+from robx.retrained import Panel
+from robx.retrained.seen import refuse_seen
+
+
+@pytest.mark.parametrize("name", [*LIBRARIES, "xgboost-array", "xgboost-3", "hist", "pipeline"])
+def test_scores_are_each_models_own(name: str) -> None:
+    case, models = family(name), retrained(name)
+    problem = case.problem()
+    panel = Panel(problem, models)
+    assert len(panel) == len(models)
+    table = rows_of(case.applicants, slice(30))
+    points = problem.read(table).matrix
+    theirs = own_scores(models, table, case.target)
+    np.testing.assert_allclose(panel.scores(points), theirs, atol=1e-6)
+    np.testing.assert_allclose(panel.steadiness(points), steadiness(theirs), rtol=2e-3)
+    assert panel.scores(points[:0]).shape == (len(models), 0)
+    assert panel.steadiness(points[:0]).shape == (0,)
+
+
+def test_models_of_other_libraries_are_asked_in_their_own_form() -> None:
+    case = family("forest")
+    models = [*retrained("forest")[:2], *retrained("boosting")[:1], *retrained("xgboost-3")[:1]]
+    problem = case.problem()
+    points = problem.read(case.applicants).matrix
+    black_box = robx.BlackBox(lambda table: models[0].predict_proba(table)[:, 1])
+    mixed = Panel(problem, [*models[:3], black_box]).scores(points)
+    np.testing.assert_allclose(mixed[:3], own_scores(models[:3], case.applicants), atol=1e-6)
+    np.testing.assert_allclose(mixed[3], mixed[0], atol=1e-6)
+
+
+def test_categories_that_a_model_numbers_otherwise_mean_the_same() -> None:
+    case = family("lightgbm")
+    other = case.X.assign(
+        place=case.X["place"].cat.reorder_categories(["town", "city", "abroad", "village"])
+    )
+    y = (case.probability(case.X) > 0.5).astype(int)
+    model = type(case.model)(**case.model.get_params()).fit(other, y)
+    problem = case.problem()
+    points = problem.read(case.applicants).matrix
+    ours = Panel(problem, [model, case.model]).scores(points)
+    people = case.applicants.assign(
+        place=case.applicants["place"].cat.set_categories(["town", "city", "abroad", "village"])
+    )
+    np.testing.assert_allclose(ours[0], model.predict_proba(people)[:, 1], atol=1e-6)
+    np.testing.assert_allclose(ours[1], case.probability(case.applicants), atol=1e-6)
+
+
+class Constant:
+    """Gives everybody the same score."""
+
+    def __init__(self, score: float) -> None:
+        self.score = score
+
+    def __call__(self, table: Any) -> Any:
+        return np.full(len(table), self.score)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ((0.9, 0.9), 1e6),
+        ((0.1, 0.1), -1e6),
+        ((0.5, 0.5), 0.0),
+        ((0.25, 0.75), 0.0),
+        ((0.6, 0.8), 0.2 / np.std([0.6, 0.8], ddof=1)),
+        ((0.6, 0.6 + 1e-12), 1e6),
+    ],
+)
+def test_steadiness_without_spread_is_bounded(scores: Any, expected: float) -> None:
+    problem = family("xgboost-array").problem()
+    panel = Panel(problem, [robx.BlackBox(Constant(score)) for score in scores])
+    points = problem.all_rows[:3]
+    np.testing.assert_allclose(panel.steadiness(points), [expected] * 3, rtol=1e-9)
+
+
+def test_the_threshold_is_the_problems() -> None:
+    problem = family("xgboost-array").problem(threshold=0.7)
+    panel = Panel(problem, [robx.BlackBox(Constant(score)) for score in (0.6, 0.7)])
+    assert (panel.steadiness(problem.all_rows[:3]) < 0).all()
+
+
+def test_a_problem_makes_the_panel_of_some_models_once() -> None:
+    problem, models = family("forest").problem(), retrained("forest")
+    assert Panel.of(problem, models) is Panel.of(problem, models)
+    assert Panel.of(problem, models) is not Panel.of(problem, list(models))
+    assert Panel.of(problem, models) is not Panel.of(family("forest").problem(), models)
+
+
+@pytest.mark.parametrize("name", ["forest", "pipeline"])
+def test_models_are_remembered_also_in_another_wrapping(name: str) -> None:
+    problem, models = family(name).problem(), retrained(name)
+    assert problem.models_seen == ()
+    Panel(problem, models[:2])
+    assert len(problem.models_seen) == 2
+    later = [robx.BlackBox(models[k], 1) for k in (2, 3, 1)]
+    refuse_seen(problem, later[:2])
+    with pytest.raises(robx.InvalidInput, match="Model 2 of 3 was used to choose tau or answers"):
+        refuse_seen(problem, later)
+    assert len(problem.renewed().models_seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ([], "a list of at least one retrained model. Got list"),
+        (None, "a list of at least one retrained model. Got NoneType"),
+        ("models", "a list of at least one retrained model. Got str"),
+        (retrained("forest")[:1], "at least two are needed, to see how they differ. Got one"),
+        (["a model", "another"], "no file"),
+    ],
+)
+def test_what_is_no_panel_is_refused(models: Any, message: str) -> None:
+    problem = family("forest").problem()
+    with pytest.raises(robx.RobxError, match=message):
+        Panel(problem, models)
+    assert problem.models_seen == ()
