@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.methods.base import Method
-from robx.methods.conservative import give_most_stable, passing_points
+from robx.methods.conservative import give_most_stable
 from robx.methods.firm import Firm
 from robx.methods.forward import towards
 from robx.methods.nearest import NearestNeighbour
@@ -39,9 +39,9 @@ class Frugal(Method):
 
     An answer is *firm* if it is accepted and, measured by the accepted rows themselves, at least as
     steady under retraining as a share `level` of them, stable under noise, and no odder than a
-    share `typical` (see `robx.methods.firm`). The search starts from RobX's answer under
-    this test and from the nearest rows that pass it; each start is pulled back feature by feature,
-    and the cheapest is the answer. So it never costs more than RobX's under the same test. The
+    share `typical` (see `robx.methods.firm`). The search starts from RobX's answer under this test
+    and from the rows that RobX walked to; each start is pulled back feature by feature, and the
+    cheapest is the answer. So it never costs more than RobX's under the same test. The
     answers' `steadiness` and `oddity` are in ``answer.measured`` and in the summary.
 
     Parameters
@@ -65,8 +65,8 @@ class Frugal(Method):
         Most features that may change.
     price_per_change : float
         What a changed feature costs on top of how far it moves, when answers are compared.
-    n_targets, n_starts : int
-        Rows that RobX walks to, and rows near the applicant to start from as well.
+    n_targets : int
+        Rows that RobX walks to; the search starts from them as well.
     halvings : int
         How often the way that is left of a change is halved.
     max_tests : int
@@ -98,7 +98,6 @@ class Frugal(Method):
     max_changes: int | None = None
     price_per_change: float = 0.0
     n_targets: int = 5
-    n_starts: int = 6
     halvings: int = 4
     max_tests: int = 2000
     sigma: float = 0.1
@@ -129,7 +128,6 @@ class Frugal(Method):
         if self.max_changes is not None:
             check_whole(self.max_changes, "max_changes", "Frugal")
         check_number(self.price_per_change, "price_per_change", "Frugal", least=0)
-        check_whole(self.n_starts, "n_starts", "Frugal")
         check_whole(self.halvings, "halvings", "Frugal", least=0)
         check_whole(self.max_tests, "max_tests", "Frugal", least=0)
         if len(self.models):
@@ -161,35 +159,27 @@ class Frugal(Method):
         if self.base is not None:
             found.base = self.base.search(problem, people, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        self._robx().refine(people, start, found, test)
-        near = passing_points(
-            people,
-            people.matrix,
-            test,
-            norm=self.norm,
-            n_wanted=self.n_starts,
-            max_tries=self.max_tries,
-        ).points
+        starts = self._robx().refine(people, start, found, test)
         for i in np.flatnonzero(found.ok):
-            near[i].insert(0, found.points[i].copy())
-        self._choose(people, near, found, test)
+            starts[i] = [found.points[i].copy(), *starts[i]]
+        self._choose(people, starts, found, test)
         give_most_stable(problem, people, start, found, self, test.words())
         self._refuse_many_changes(problem, people, found)
         found.measured = test.measured(found.points)
         return found
 
     def _choose(
-        self, people: Applicants, near: list[list[Floats]], found: Found, test: Firm
+        self, people: Applicants, starts: list[list[Floats]], found: Found, test: Firm
     ) -> None:
         """Pull all starts back, and answer with the one that is best."""
-        whose = np.repeat(np.arange(len(people)), [len(points) for points in near])
+        whose = np.repeat(np.arange(len(people)), [len(points) for points in starts])
         if len(whose) == 0:
             return
-        starts = np.array([point for points in near for point in points])
+        points = np.array([point for own in starts for point in own])
         if self.max_changes is not None or self.price_per_change > 0:
-            whose, starts = towards(people, whose, starts, test, self.max_changes)
+            whose, points = towards(people, whose, points, test, self.max_changes)
         left = np.full(len(people), self.max_tests)
-        pulling = Pulling(people, whose, starts, test, self.norm, left)
+        pulling = Pulling(people, whose, points, test, self.norm, left)
         pulling.undo()
         pulling.keep(self._best(pulling, FINALISTS))
         pulling.halve(self.halvings)

@@ -159,9 +159,15 @@ class RobX(Method):
         give_most_stable(problem, people, start, found, self, f"tau = {tau:.4g}")
         return found
 
-    def refine(self, people: Applicants, start: Floats, found: Found, test: Test) -> None:
-        """Answer with starts that pass; from others walk to conservative counterfactuals near."""
+    def refine(
+        self, people: Applicants, start: Floats, found: Found, test: Test
+    ) -> list[list[Floats]]:
+        """Answer with starts that pass; from others walk to conservative counterfactuals near.
+
+        Returns the points that were walked to for each applicant.
+        """
         problem = test.problem
+        targets: list[list[Floats]] = [[] for _ in range(len(people))]
         for i in np.flatnonzero(test(start)):
             found.answer(i, start[i])
         rows = np.flatnonzero(~found.ok)
@@ -174,6 +180,8 @@ class RobX(Method):
             n_wanted=self.n_targets,
             max_tries=self.max_tries,
         )
+        for row, points in zip(rows, near.points, strict=True):
+            targets[row] = points
         moving = np.array([k for k in range(len(rows)) if near.points[k]], dtype=np.intp)
         at_once = Walks.most_at_once(self.step, self.n_targets, len(problem.names))
         for first in range(0, len(moving), at_once):
@@ -195,3 +203,4 @@ class RobX(Method):
             else:
                 reason = f"none of the {near.tried[k]} nearest rows is accepted and stable"
                 found.refuse(rows[k], Status.BUDGET, reason)
+        return targets
