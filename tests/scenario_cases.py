@@ -34,6 +34,7 @@ from robx.scenarios import (
     OtherHalf,
     OtherLibrary,
     Scenario,
+    Subsample,
 )
 
 X, Y = toy_data(240, 4)
@@ -64,6 +65,7 @@ SCENARIOS: dict[str, Scenario] = {
     "new seed": NewSeed(),
     "5% of labels flipped": LabelFlips(0.05),
     "more data after the first 50%": MoreData(steps=3),
+    "random 30% of the rows": Subsample(0.3),
     "other library": OtherLibrary([TREE, KNeighborsClassifier(), FOREST]),
 }
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())

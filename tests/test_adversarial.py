@@ -42,10 +42,16 @@ METHODS: list[Method] = [
     robx.FeatureTweaking(),
     robx.Focus(),
     robx.Face(),
+    robx.Frugal(n_draws=64),
+    robx.Frugal(n_draws=32, norm=2, base=None, realism="forest", max_changes=2),
+    robx.LiveRegion(),
+    robx.Closest(effort=0.02),
 ]
 STABLE = [method for method in METHODS if hasattr(method, "tau")]
 #: Those that lead to rows of the support, so that an empty one leaves them without an answer.
-OVER_ROWS = [m for m in METHODS if not isinstance(m, robx.FeatureTweaking | robx.Focus)]
+OVER_ROWS = [
+    m for m in METHODS if not isinstance(m, robx.FeatureTweaking | robx.Focus | robx.Closest)
+]
 
 DENORMAL = 5e-324
 COLUMNS = ["steps", "whole", "flag", "wild", "same", "gaps", "tiny"]

@@ -4,11 +4,14 @@ import io
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 import robx
 from contracts import assert_same_answers
+from robx.retrained import retrainings
 
 X, Y, _ = robx.datasets.load_german()
 MODEL = XGBClassifier(n_estimators=30, max_depth=3, n_jobs=1).fit(X[:600], Y[:600])
@@ -16,9 +19,21 @@ MODEL = XGBClassifier(n_estimators=30, max_depth=3, n_jobs=1).fit(X[:600], Y[:60
 
 def test_one_line_is_the_same_as_the_long_way() -> None:
     schema = robx.Schema.infer(X[:600]).override(job={"change": "none"})
-    short = robx.explain(MODEL, X[:600], X[600:650], schema=schema, tau=0.8, norm=2)
+    short = robx.explain(MODEL, X[:600], X[600:650], schema=schema, level=0.6, norm=2)
     problem = robx.Problem(MODEL, X[:600], schema)
-    assert_same_answers(robx.RobX(tau=0.8, norm=2).explain(problem, X[600:650]), short, range(50))
+    long = robx.Frugal(level=0.6, norm=2).explain(problem, X[600:650])
+    assert_same_answers(long, short, range(50))
+    assert short.ok.any()
+    assert (short.method, short.settings["models"]) == ("Frugal", 0)
+    assert short.certificate is None
+    assert short.alternatives == ()
+
+
+def test_the_papers_algorithm_is_a_method_away() -> None:
+    method = robx.RobX(tau=0.8, norm=2)
+    short = robx.explain(MODEL, X[:600], X[600:650], method=method)
+    problem = robx.Problem(MODEL, X[:600])
+    assert_same_answers(method.explain(problem, X[600:650]), short, range(50))
     assert short.ok.any()
     assert short.method == "RobX"
 
@@ -58,32 +73,165 @@ def test_a_bar_is_shown_for_long_batches_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, n: int, progress: Any, shown: bool
 ) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
-    robx.explain(MODEL, X[:600], X[600 : 600 + n], tau=0.5, progress=progress)
+    robx.explain(MODEL, X[:600], X[600 : 600 + n], method=robx.RobX(tau=0.5), progress=progress)
     assert ("applicants" in stream.getvalue()) == shown
     if shown:
         assert f"{n}/{n}" in stream.getvalue()
 
 
+# --- with retrained models ------------------------------------------------------------------------
+
+QUICK: dict[str, Any] = {"n_draws": 32, "halvings": 2, "n_models": 9}
+PEOPLE = X[600:616]
+SMALL = XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(X[:600], Y[:600])
+
+
+@pytest.fixture(scope="module")
+def trained() -> robx.Counterfactuals:
+    return robx.explain(SMALL, X[:600], PEOPLE, y_train=Y[:600], n_answers=2, **QUICK)
+
+
+def test_a_third_of_the_retrained_models_searches_and_the_others_certify(
+    trained: robx.Counterfactuals,
+) -> None:
+    models = list(retrainings(SMALL, X[:600], Y[:600], 9, seed=0))
+    long = robx.Frugal(n_draws=32, halvings=2, models=tuple(models[:3]))
+    problem = robx.Problem(SMALL, X[:600])
+    by_hand = robx.alternatives(long, problem, PEOPLE, 2)
+    assert trained.ok.any()
+    assert trained.settings["models"] == 3
+    assert len(trained.alternatives) == 1
+    for ours, theirs in ((trained, by_hand), (trained.alternatives[0], by_hand.alternatives[0])):
+        assert_same_answers(theirs, ours, range(len(PEOPLE)))
+        certificate = ours.certificate
+        assert certificate is not None
+        assert (certificate.n_models, certificate.confidence) == (6, 0.95)
+        assert certificate.drawn == "trained on random thirds of the training rows"
+        scores = np.array([model.predict_proba(ours.frame)[:, 1] for model in models[3:]])
+        counts = np.where(ours.answered, (scores > 0.5).sum(axis=0), 0)
+        np.testing.assert_array_equal(certificate.accepting, counts)
+
+
+def test_the_same_again_for_the_same_seed_only(trained: robx.Counterfactuals) -> None:
+    def again(seed: int) -> robx.Counterfactuals:
+        return robx.explain(
+            SMALL, X[:600], PEOPLE, y_train=Y[:600], seed=seed, n_answers=2, **QUICK
+        )
+
+    assert again(0).to_json() == trained.to_json()
+    assert again(1).to_json() != trained.to_json()
+
+
+def test_an_estimator_of_its_own_is_trained_again(
+    trained: robx.Counterfactuals, tmp_path: Any
+) -> None:
+    SMALL.save_model(tmp_path / "model.ubj")
+    unfitted = XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1)
+    answer = robx.explain(
+        tmp_path / "model.ubj",
+        X[:600],
+        PEOPLE,
+        y_train=Y[:600],
+        estimator=unfitted,
+        n_answers=2,
+        **QUICK,
+    )
+    assert_same_answers(trained, answer, range(len(PEOPLE)))
+    assert trained.certificate is not None
+    assert answer.certificate is not None
+    assert answer.certificate.to_dict() == trained.certificate.to_dict()
+    assert not hasattr(unfitted, "_Booster")
+
+
+def test_models_of_ones_own_search_and_certify(trained: robx.Counterfactuals) -> None:
+    models = list(retrainings(SMALL, X[:600], Y[:600], 9, seed=0))
+    parameters = {name: of for name, of in QUICK.items() if name != "n_models"}
+    answer = robx.explain(SMALL, X[:600], PEOPLE, models=models, **parameters)
+    assert_same_answers(trained, answer, range(len(PEOPLE)))
+    assert answer.certificate is not None
+    assert answer.certificate.n_models == 6
+    assert answer.certificate.drawn == "drawn like these"
+    twice = [*models[:3], *models[:3]]
+    with pytest.raises(robx.InvalidInput, match="was used to choose tau or answers"):
+        robx.explain(SMALL, X[:600], PEOPLE[:2], models=twice, **parameters)
+
+
+def test_with_a_method_of_ones_own_all_retrained_models_certify() -> None:
+    answer = robx.explain(
+        SMALL, X[:600], PEOPLE, y_train=Y[:600], method=robx.NearestNeighbour(), n_models=6
+    )
+    assert answer.method == "NearestNeighbour"
+    assert answer.certificate is not None
+    assert answer.certificate.n_models == 6
+
+
+def test_retrained_models_that_come_out_alike_may_still_judge() -> None:
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.integers(0, 2, 200), rng.random(200)])
+    tree = DecisionTreeClassifier(random_state=0).fit(table, table[:, 0])
+    answer = robx.explain(tree, table, table[:8], y_train=table[:, 0], n_models=6)
+    assert answer.ok.any()
+    assert answer.certificate is not None
+    assert answer.certificate.accepting[answer.ok].tolist() == [4] * int(answer.ok.sum())
+
+
+def test_applicants_whom_the_model_refuses_stop_nobody() -> None:
+    people = PEOPLE.copy()
+    people["amount"] = people["amount"].astype(float)
+    people.loc[people.index[1], "amount"] = np.inf
+    answer = robx.explain(SMALL, X[:600], people, y_train=Y[:600], **QUICK)
+    assert answer.status[1] == robx.Status.INFEASIBLE
+    assert answer.ok.any()
+    assert answer.certificate is not None
+    assert not answer.certificate.covers[1]
+
+
+# --- at the door ----------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"taw": 0.5}, "RobX has no parameter 'taw'. It has norm, base, tau, step, n_targets,"),
-        ({"method": "RobX"}, "'method' parameter of explain must be a method. Got 'RobX'"),
-        ({"method": robx.NearestNeighbour(), "tau": 0.5}, "Got a method and 'tau'"),
-        ({"tau": "high"}, "'tau' parameter of RobX must be a finite number or 'auto'"),
-        ({"step": 0}, "'step' parameter of RobX must be a number above 0 and at most 1"),
         (
-            {"step": 1e-6},
+            {"taw": 0.5},
+            "Frugal has no parameter 'taw'. It has norm, base, level, realism, typical,",
+        ),
+        ({"tau": 0.5}, "Frugal has no parameter 'tau'"),
+        ({"method": "RobX"}, "'method' parameter of explain must be a method. Got 'RobX'"),
+        ({"method": robx.NearestNeighbour(), "level": 0.5}, "Got a method and 'level'"),
+        ({"method": robx.RobX(tau="high")}, "'tau' parameter of RobX must be a finite number or"),  # type: ignore[arg-type]
+        ({"method": robx.RobX(step=0)}, "'step' parameter of RobX must be a number above 0 and at"),
+        (
+            {"method": robx.RobX(step=1e-6)},
             "'step' parameter of RobX must be at least 0.001: a walk of smaller steps",
         ),
-        ({"n_targets": 0}, "'n_targets' parameter of RobX must be an integer from 1"),
-        ({"norm": 3}, "'norm' parameter of RobX must be 1 or 2"),
+        ({"n_targets": 0}, "'n_targets' parameter of .* must be an integer from 1"),
+        ({"level": "high"}, "'level' parameter of Frugal must be a number from 0 to 1, or 'auto'"),
+        ({"norm": 3}, "'norm' parameter of Frugal must be 1 or 2"),
         ({"sigma": -1}, "'sigma' parameter must be finite and not negative"),
         ({"draws": "even"}, "'draws' parameter must be one of"),
         ({"threshold": 1}, "'threshold' parameter of Problem must be a number from 0 to below 1"),
         ({"schema": {"age": "fixed"}}, "'schema' parameter of Problem must be a robx.Schema"),
+        ({"n_answers": 0}, "'n_answers' parameter of explain must be an integer from 1"),
+        ({"n_models": 5}, "'n_models' parameter of explain must be an integer from 6. Got 5"),
+        ({"models": [MODEL] * 5}, "must be a list of at least 6 retrained models. Got 5 instead"),
+        ({"models": MODEL}, "at least 6 retrained models. Got XGBClassifier instead"),
+        ({"models": "all"}, "at least 6 retrained models. Got str instead"),
+        ({"models": [MODEL] * 6, "y_train": Y[:600]}, "or y_train to train them with, not both"),
+        ({"models": [MODEL] * 6, "estimator": MODEL}, "or y_train to train them with, not both"),
+        ({"estimator": MODEL}, "explain needs y_train, the labels of X_train, to train again"),
+        ({"y_train": Y[:599]}, "must have the same number of rows. Got 600 and 599"),
+        ({"y_train": [0] * 600}, "at least two classes"),
+        ({"y_train": Y[:600], "estimator": "xgboost"}, "Got str. Pass it as 'estimator'"),
     ],
 )
 def test_bad_input_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(robx.InvalidInput, match=message):
         robx.explain(MODEL, X[:600], X[600:603], **arguments)
+
+
+def test_a_saved_model_cannot_be_trained_again_alone(tmp_path: Any) -> None:
+    MODEL.save_model(tmp_path / "model.ubj")
+    message = "needs a classifier in scikit-learn's form. Got PosixPath. Pass it as 'estimator'"
+    with pytest.raises(robx.InvalidInput, match=message):
+        robx.explain(tmp_path / "model.ubj", X[:600], X[600:603], y_train=Y[:600])

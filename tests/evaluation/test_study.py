@@ -15,7 +15,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import robx
-from robx.scenarios import Bootstrap, OtherHalf
+from robx.retrained import retrainings
+from robx.scenarios import Bootstrap, OtherHalf, Subsample
 
 X, Y, SCHEMA = robx.datasets.make_gaussians(300, d=2, separation=1.0, seed=0)
 STUDY = robx.Study(RandomForestClassifier(10, random_state=0, n_jobs=1), X, Y, schema=SCHEMA)
@@ -125,6 +126,58 @@ def test_a_rehearsal_gives_the_same_models_again_for_the_same_seed_only() -> Non
         for rehearsal in (first, first, other)
     ]
     assert scores[0] == scores[1] != scores[2]
+
+
+def test_retrainings_are_made_once_for_all_methods_of_a_base_model() -> None:
+    given: dict[int, list[Any]] = {}
+
+    def maker(rehearsal: robx.Rehearsal) -> robx.NearestNeighbour:
+        given.setdefault(rehearsal.seed, []).append(rehearsal.retrainings(4))
+        return robx.NearestNeighbour()
+
+    methods = {"one": maker, "other": maker}
+    robx.evaluate(STUDY, methods, Bootstrap(), seeds=2, n_models=2)
+    assert given[0][0] is given[0][1]
+    assert given[1][0] is given[1][1]
+
+    def scores(models: Any) -> list[Any]:
+        return [model.score(X).tolist() for model in models]
+
+    assert len(given[0][0]) == 4
+    assert not any(one in scores(given[1][0]) for one in scores(given[0][0]))
+    rehearsal = STUDY.base(STUDY.base_rows(Bootstrap(), 0), 0).rehearsal
+    assert rehearsal is not None
+    assert scores(rehearsal.retrainings(4)) == scores(given[0][0])
+    assert len(rehearsal.retrainings(2)) == 2
+
+
+def test_retrainings_see_thirds_of_the_base_models_rows_and_are_no_judges() -> None:
+    base = STUDY.base(STUDY.base_rows(OtherHalf(), 1), 1)
+    assert base.rehearsal is not None
+    expected = list(
+        retrainings(
+            base.rehearsal.estimator,
+            base.rehearsal.X,
+            base.rehearsal.y,
+            3,
+            int(np.random.default_rng([1, 5]).integers(2**63)),
+        )
+    )
+    ours = [model.score(X) for model in base.rehearsal.retrainings(3)]
+    np.testing.assert_allclose(ours, [model.predict_proba(X)[:, 1] for model in expected])
+    for scenario in (Bootstrap(), Subsample(1 / 3), OtherHalf()):
+        judges = [judge.score(X) for judge in STUDY.changed(scenario, base, 3, 1)]
+        assert not any(np.allclose(one, judge) for one in ours for judge in judges)
+
+
+def test_answers_by_retrainings_can_be_evaluated() -> None:
+    def frugal(rehearsal: robx.Rehearsal) -> robx.Frugal:
+        return robx.Frugal(models=rehearsal.retrainings(4), n_draws=32)
+
+    table = robx.evaluate(
+        replace(STUDY, max_applicants=8), {"F": frugal}, Subsample(1 / 3), seeds=1, n_models=3
+    )
+    assert (table[table.metric == "coverage"].value > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from strategies import random_schema
 
 Bools = NDArray[np.bool_]
 METHODS: dict[str, Method] = {
-    "Frugal": robx.Frugal(n_draws=32, n_targets=3, n_starts=3, halvings=2, level=0.4),
+    "Frugal": robx.Frugal(n_draws=32, n_targets=3, halvings=2, level=0.4),
     "RobX": robx.RobX(n_draws=32, n_targets=3, tau=0.5),
     "NearestNeighbour": robx.NearestNeighbour(norm=2),
 }
@@ -24,12 +24,9 @@ FAMILIES = ["xgboost", "lightgbm", "forest"]
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 
 
-def changed_by(problem: robx.Problem, answer: robx.Counterfactuals) -> list[frozenset[str]]:
+def changed_by(answer: robx.Counterfactuals) -> list[frozenset[str]]:
     """Which features each answer changes, a one-hot group by its name, as a user would see it."""
-    out = []
-    for lines in answer.changes:
-        out.append(frozenset(line.split(":")[0] for line in lines))
-    return out
+    return [frozenset(line.split(":")[0] for line in lines) for lines in answer.changes]
 
 
 @every_method
@@ -47,19 +44,19 @@ def test_each_answer_leaves_out_something_that_every_earlier_one_changes(
     first = robx.alternatives(method, problem, some, 4)
     answers = [first, *first.alternatives]
     assert len(answers) == 4
-    kinds = set()
+    kinds: set[str] = set()
     for k, answer in enumerate(answers):
         assert_lawful(answer, case, problem)
         assert (answer.status == "already accepted").tolist() == (
             first.status == "already accepted"
         ).tolist()
         for i in np.flatnonzero(answer.answered):
-            features = changed_by(problem, answer)[i]
+            features = changed_by(answer)[i]
             assert len(features) == answer.n_changes[i]
             kinds |= features
             for earlier in answers[:k]:
                 assert earlier.answered[i]  # who had no answer has no other
-                assert changed_by(problem, earlier)[i] - features
+                assert changed_by(earlier)[i] - features
     if not seed:
         assert (answers[1].answered & first.answered).sum() > 4
         assert "home" in kinds or name != "forest"
@@ -128,6 +125,16 @@ def test_of_an_answers_features_the_one_is_held_that_can_be_spared_most_cheaply(
     assert first.alternatives[0].changes == (("a: 0 → 4",),)
 
 
+def test_an_answer_that_comes_again_is_refused() -> None:
+    given = robx.Given(points=[[3.0, 0.0, 0.0]])
+    first = robx.alternatives(given, tree_problem(), [[2.0, 0.0, 0.0]], 2)
+    assert first.ok.tolist() == [True]
+    (again,) = first.alternatives
+    assert again.status.tolist() == [robx.Status.BUDGET]
+    assert again.reason == ("no answer was found without a",)
+    assert again.cost.tolist() == [0]
+
+
 def test_a_missing_value_that_is_held_is_not_filled_in() -> None:
     case = family("lightgbm")
     schema = case.problem().schema.override(
@@ -138,9 +145,15 @@ def test_a_missing_value_that_is_held_is_not_filled_in() -> None:
     first = robx.alternatives(METHODS["RobX"], problem, people, 3)
     filled = [answer.points.notna() & people.isna() for answer in (first, *first.alternatives)]
     assert filled[0].any(axis=None)
+    spared = 0
     for i in range(len(people)):
-        names = [changed_by(problem, a)[i] for a in (first, *first.alternatives) if a.answered[i]]
-        assert len(set(names)) == len(names)
+        answered = [one for one in (first, *first.alternatives) if one.answered[i]]
+        for k, later in enumerate(answered):
+            for earlier in answered[:k]:
+                left_out = changed_by(earlier)[i] - changed_by(later)[i]
+                assert left_out
+                spared += bool(left_out & set(people.columns[people.iloc[i].isna()]))
+    assert spared
 
 
 def test_saved_alternatives_come_back(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
 
 import robx
 from contracts import rows_of
@@ -76,6 +77,18 @@ def test_a_way_takes_over_the_most_telling_features_first(name: str, most: int |
             own = people.matrix[owners[30:]]
             assert (problem.rules.n_changes(points[30:], own) <= most).all()
     assert n_found > 5
+
+
+def test_a_way_keeps_relations() -> None:
+    rows = np.array([[a, b] for a in range(4) for b in range(4)], dtype=float)
+    features = tuple(robx.Feature(name, "integer", scale=1.0) for name in "ab")
+    model = DecisionTreeClassifier().fit(rows, rows[:, 1] >= 2)
+    for relations, expected in (((), [0, 3]), (("b <= a",), [3, 3])):
+        problem = robx.Problem(model, rows, robx.Schema(features, relations))
+        test = Stable(problem, 0.0, robx.Noise(n_draws=16))
+        people = problem.read(np.zeros((1, 2)))
+        _, points = towards(people, np.zeros(1, dtype=np.intp), np.full((1, 2), 3.0), test, None)
+        assert points.tolist() == [[3, 3], expected]
 
 
 def test_without_targets_there_is_no_way() -> None:

@@ -23,6 +23,7 @@ from robx.scenarios import (
     NewSeed,
     OtherHalf,
     OtherLibrary,
+    Subsample,
 )
 from scenario_cases import (
     ESTIMATORS,
@@ -56,6 +57,20 @@ def test_a_bootstrap_has_as_many_rows_and_repeats_some(y: NDArray[Any], seed: in
     (fit,) = Bootstrap().fits(TREE, y, n_models=1, seed=seed)
     assert len(fit.rows) == len(y)
     assert 0.4 < len(np.unique(fit.rows)) / len(y) < 0.85
+
+
+@given(y=labels(), share=st.floats(0.2, 0.9), seed=seeds)
+@settings(max_examples=20, deadline=None)
+def test_a_share_of_the_rows_is_drawn_none_twice(y: NDArray[Any], share: float, seed: int) -> None:
+    one, other = Subsample(share).fits(TREE, y, n_models=2, seed=seed)
+    assert len(one.rows) == len(other.rows) == len(np.unique(one.rows)) == round(share * len(y))
+    assert one.rows.tolist() != other.rows.tolist()
+
+
+def test_every_row_is_drawn_as_often_as_any_other() -> None:
+    fits = Subsample(0.5).fits(TREE, [0, 1] * 20, n_models=400)
+    drawn = np.bincount(np.concatenate([fit.rows for fit in fits]), minlength=40)
+    assert (abs(drawn / 400 - 0.5) < 0.12).all()
 
 
 @given(y=labels(), share=st.floats(0.001, 0.5), seed=seeds)

@@ -27,6 +27,7 @@ from robx.scenarios import (
     OtherHalf,
     OtherLibrary,
     Scenario,
+    Subsample,
 )
 from scenario_cases import (
     CATBOOST,
@@ -115,6 +116,7 @@ def test_labels_that_do_not_fit_are_refused(y: Any, message: str) -> None:
             lambda: LabelFlips(0),
             "The 'share' parameter of LabelFlips must be a number above 0 and below 1. Got 0",
         ),
+        (lambda: Subsample(1), "'share' parameter of Subsample must be a number above 0 and b"),
         (lambda: LabelFlips(float("nan")), "above 0 and below 1. Got nan"),
         (lambda: MoreData(first=1), "'first' parameter of MoreData must be a number above 0 and b"),
         (lambda: MoreData(steps=0), "'steps' parameter of MoreData must be an integer from 1"),

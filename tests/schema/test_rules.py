@@ -213,3 +213,34 @@ def test_rules_are_free_only_if_nothing_is_ruled_out() -> None:
     assert not rules_of(number(low=0)).is_free
     assert not rules_of(number(change="none")).is_free
     assert not rules_of(number(), relations=("a <= 1",)).is_free
+
+
+def test_a_one_hot_group_is_one_feature_at_the_place_of_its_first_column() -> None:
+    hot = [Feature(f"g{k}", "onehot", group="g", scale=1.0) for k in range(2)]
+    rules = rules_of(number("a"), hot[0], number("b"), hot[1], number("c"))
+    assert rules.features_of_columns.astype(int).tolist() == [
+        [1, 0, 0, 0, 0],
+        [0, 1, 0, 1, 0],
+        [0, 0, 1, 0, 0],
+        [0, 0, 0, 0, 1],
+    ]
+    x = np.array([[1.0, 1.0, 2.0, 0.0, math.nan]] * 4)
+    z = x.copy()
+    z[1, [1, 3]] = [0.0, 1.0]
+    z[2, [0, 4]] = [5.0, 3.0]
+    z[3, [0, 1, 2]] = [5.0, 0.0, 7.0]
+    changed = rules.changed_features(z, x)
+    assert changed.dtype == bool
+    assert changed.astype(int).tolist() == [[0] * 4, [0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 1, 0]]
+    assert rules.n_changes(z, x).tolist() == [0, 1, 2, 3]
+
+
+def test_a_group_without_room_between_its_bounds_stays() -> None:
+    hot = [Feature(f"g{k}", "onehot", group="g", scale=1.0) for k in range(2)]
+    rules = rules_of(*hot, number("b"), seen=[[0, 0, 0], [1, 1, 9]])
+    x, z = np.array([[1.0, 0.0, 2.0]]), np.array([[0.0, 1.0, 5.0]])
+    low, high = rules.bounds(x)
+    assert rules.snap(z, x, (low, high)).tolist() == [[0, 1, 5]]
+    held = np.array([[True, True, False]])
+    bounds = np.where(held, x, low), np.where(held, x, high)
+    assert rules.snap(z, x, bounds).tolist() == [[1, 0, 5]]

@@ -25,6 +25,7 @@ import pandas as pd
 
 from robx import errors
 from robx.errors import InvalidInput
+from robx.methods import Method
 from robx.problem import Problem
 from robx.tables import as_pandas
 from robx.trees import BlackBox, TreeEnsemble
@@ -98,6 +99,8 @@ class _Digests:
             return self._class(value)
         if callable(value) or isinstance(value, ModuleType):
             return self._code(value)
+        if isinstance(value, Method):  # models that it holds count by what they have learned
+            return [self.of(type(value), learned=True), *self._state(value, learned=True)]
         table = nw.from_native(value, eager_only=True, allow_series=True, pass_through=True)
         if isinstance(table, nw.Series):
             table = table.to_frame()

@@ -32,21 +32,29 @@ def remember(problem: Problem, models: Sequence[Model]) -> None:
 
 def refuse_seen(problem: Problem, models: Sequence[Model]) -> None:
     """Refuse to judge by models that were used to choose: they would flatter the choice."""
+    seen = list(problem.models_seen)
+    if any(isinstance(model, BlackBox) for model in (*models, *(known for known, _ in seen))):
+        seen = [(known, _portrait(problem, known) if of is None else of) for known, of in seen]
     for k, model in enumerate(models):
-        if any(_is_same(problem, model, seen) for seen in problem.models_seen):
+        if seen and _is_among(problem, model, seen):
             raise InvalidInput(
                 f"Model {k} of {len(models)} was used to choose tau or answers for this problem, "
                 "so it cannot judge them as well. Choose with some models and judge by others."
             )
 
 
-def _is_same(problem: Problem, model: Model, seen: Known) -> bool:
-    """Tell by their content whether two ensembles are one model, by their scores for others."""
-    other, portrait = seen
-    if isinstance(model, TreeEnsemble) and isinstance(other, TreeEnsemble):
-        return model.digest == other.digest
-    known = _portrait(problem, other) if portrait is None else portrait
-    return bool(np.allclose(_portrait(problem, model), known, rtol=0, atol=SAME))
+def _is_among(problem: Problem, model: Model, seen: Sequence[Known]) -> bool:
+    """Tell ensembles by their content, others by their scores."""
+    portrait = None
+    for other, of in seen:
+        if isinstance(model, TreeEnsemble) and isinstance(other, TreeEnsemble):
+            same = model.digest == other.digest
+        else:
+            portrait = _portrait(problem, model) if portrait is None else portrait
+            same = of is not None and np.allclose(portrait, of, rtol=0, atol=SAME)
+        if same:
+            return True
+    return False
 
 
 def _portrait(problem: Problem, model: Model) -> NDArray[np.float64]:
