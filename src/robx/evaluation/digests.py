@@ -99,8 +99,6 @@ class _Digests:
             return self._class(value)
         if callable(value) or isinstance(value, ModuleType):
             return self._code(value)
-        if isinstance(value, Method):  # models that it holds count by what they have learned
-            return [self.of(type(value), learned=True), *self._state(value, learned=True)]
         table = nw.from_native(value, eager_only=True, allow_series=True, pass_through=True)
         if isinstance(table, nw.Series):
             table = table.to_frame()
@@ -115,6 +113,7 @@ class _Digests:
 
     def _state(self, value: Any, learned: bool) -> list[str]:
         """Give what an object holds: its parameters, its attributes, or all that is pickled."""
+        learned = learned or isinstance(value, Method)  # which may hold models
         if hasattr(value, "get_params") and not learned:
             return [self.of(value.get_params(deep=False), learned=learned)]
         if dataclasses.is_dataclass(value):
