@@ -5,7 +5,11 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
@@ -152,8 +156,47 @@ def test_models_of_ones_own_search_and_certify(trained: robx.Counterfactuals) ->
     assert answer.certificate.n_models == 6
     assert answer.certificate.drawn == "drawn like these"
     twice = [*models[:3], *models[:3]]
-    with pytest.raises(robx.InvalidInput, match="was used to choose tau or answers"):
+    with pytest.raises(robx.InvalidInput, match="searches with the first 2 of 'models'"):
         robx.explain(SMALL, X[:600], PEOPLE[:2], models=twice, **parameters)
+
+
+def test_models_that_a_method_holds_do_not_certify_it() -> None:
+    same = tuple(retrainings(SMALL, X[:600], Y[:600], 6, seed=0))
+    for method in (robx.Frugal(models=same), robx.RobX(base=robx.Frugal(models=same))):
+        with pytest.raises(robx.InvalidInput, match="was used to choose tau or answers"):
+            robx.explain(SMALL, X[:600], PEOPLE[:3], y_train=Y[:600], n_models=6, method=method)
+
+
+def test_labels_in_another_coding_are_refused() -> None:
+    with pytest.raises(robx.InvalidInput, match=r"the classes that the model knows, \[0, 1\]. Got"):
+        robx.explain(SMALL, X[:600], PEOPLE, y_train=Y[:600] + 1)
+    answer = robx.explain(SMALL, X[:600], PEOPLE[:2], y_train=Y[:600].astype(bool), n_models=6)
+    assert answer.certificate is not None
+
+
+def test_a_rare_class_is_in_every_third() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.random((300, 2)).round(2)
+    labels = np.zeros(300, dtype=int)
+    labels[table[:, 0].argsort()[-5:]] = 1
+    tree = DecisionTreeClassifier(random_state=0).fit(table, labels)
+    answer = robx.explain(tree, table, table[labels == 0][:3], y_train=labels, n_models=24)
+    assert answer.certificate is not None
+    assert answer.certificate.n_models == 16
+
+
+def test_a_retrained_model_declines_what_it_cannot_read() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.random(300).round(2), "town": ["big"] * 297 + ["rare"] * 3})
+    labels = (table["a"] > 0.5).astype(int)
+    encode = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+    model = make_pipeline(encode, DecisionTreeClassifier(random_state=0)).fit(table, labels)
+    schema = robx.Schema.infer(table).override(town={"change": "none"})
+    people = pd.DataFrame({"a": [0.2, 0.2], "town": ["big", "rare"]})
+    answer = robx.explain(model, table, people, y_train=labels, schema=schema, n_models=12)
+    assert answer.certificate is not None
+    accepting = answer.certificate.accepting
+    assert accepting[0] == 8 > accepting[1]
 
 
 def test_with_a_method_of_ones_own_all_retrained_models_certify() -> None:

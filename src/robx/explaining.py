@@ -8,11 +8,14 @@ from dataclasses import fields, replace
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from robx.errors import InvalidInput
 from robx.methods import Frugal, Method, alternatives
 from robx.parameters import check_whole
 from robx.problem import Counterfactuals, Problem
 from robx.retrained import certified, import_models, refuse_seen, retrainings
+from robx.scenarios import read_labels
 from robx.schema import Schema
 from robx.tables import Category, count_rows
 
@@ -100,8 +103,8 @@ def explain(
     >>> answer
     <Counterfactuals by Frugal: 1 ok, 1 already accepted>
     >>> print(answer.words(0))
-    Accepted (score 1.00, stability 0.93) with:
-      0: 0.2 → 0.76
+    Accepted (score 1.00, stability 0.86) with:
+      0: 0.2 → 0.72
       32 of 32 retrained models accept it; of models trained on random thirds of the training rows,
       at least 94.2% will (95% confidence).
     """
@@ -129,8 +132,8 @@ def explain(
     if not rest:
         return answer
     certifying = import_models(problem, rest)
-    if models is not None:  # whose origin only the caller knows
-        refuse_seen(problem, certifying)
+    if models is not None or method is not None:  # whose origin only the caller knows
+        _refuse_seen(problem, certifying, models)
     others = [certified(problem, a, certifying, CONFIDENCE, drawn) for a in answer.alternatives]
     first = certified(problem, answer, certifying, CONFIDENCE, drawn)
     return replace(first, alternatives=tuple(others))
@@ -169,6 +172,7 @@ def _later(
         if estimator is not None:
             raise InvalidInput("explain needs y_train, the labels of X_train, to train again.")
         return iter(()), ""
+    _check_classes(model, y_train)
     chosen = model if estimator is None else estimator
     if not hasattr(chosen, "fit") or not hasattr(chosen, "get_params"):
         raise InvalidInput(
@@ -178,6 +182,28 @@ def _later(
     return retrainings(chosen, X_train, y_train, n_models, seed), (
         "trained on random thirds of the training rows"
     )
+
+
+def _check_classes(model: Any, y_train: Any) -> None:
+    """Refuse labels in another coding than the model's: models trained on them would be turned."""
+    known, labels = getattr(model, "classes_", None), np.unique(read_labels(y_train)).tolist()
+    classes = labels if known is None else np.asarray(known).tolist()
+    if set(classes) != set(labels):
+        raise InvalidInput(
+            f"y_train must hold the classes that the model knows, {classes}. Got {labels}."
+        )
+
+
+def _refuse_seen(problem: Problem, certifying: list[Any], models: Sequence[Any] | None) -> None:
+    try:
+        refuse_seen(problem, certifying)
+    except InvalidInput as error:
+        if models is None:
+            raise
+        raise InvalidInput(
+            f"explain searches with the first {_n_searching(models, 0)} of 'models' and certifies "
+            "by the others, and one of these is the same as one of the first. Leave doubles out."
+        ) from error
 
 
 def _counted(models: Any) -> str:

@@ -56,7 +56,7 @@ def test_points_pass_that_pass_every_part_alone(level: float) -> None:
     is_accepted = MODEL.predict_proba(POINTS)[:, 1] > 0.5
     by_noise = is_accepted & (stability[1] >= np.quantile(stability[0], level))
     beside = is_accepted & (stability[1] >= np.quantile(stability[0], level * 2 / 3))
-    by_models = steady[1] >= np.quantile(steady[0], level)
+    by_models = steady[1] >= max(0.0, np.quantile(steady[0], level))
     typical = odd[1] <= np.quantile(odd[0], 0.6)
     ways: list[tuple[dict[str, Any], Any]] = [
         ({}, by_noise),

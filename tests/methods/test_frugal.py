@@ -5,8 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import LocalOutlierFactor
 from xgboost import XGBClassifier
 
@@ -48,7 +50,8 @@ def test_answers_by_retrained_models_pass_what_was_asked_by_their_libraries_own_
     library: str,
 ) -> None:
     case, models = family(library), retrained(library)
-    method = robx.Frugal(models=models, level=0.6, typical=0.7, n_draws=64)
+    # With a bound on the oddity itself, nobody is answered without regard to it.
+    method = robx.Frugal(models=models, level=0.6, typical=0.7, max_oddity=9.0, n_draws=64)
     problem = case.problem()
     answer = method.explain(problem, case.applicants)
     assert_lawful(answer, case, problem)
@@ -411,3 +414,35 @@ def test_the_paper_part_is_robx_with_the_same_parameters() -> None:
     assert answer.base is not None
     assert answer.base.method == "NearestNeighbour"
     assert set(answer.status) <= ANSWERED
+
+
+def test_who_cannot_become_typical_is_answered_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((400, 3)).round(2), columns=list("abc"))
+    X["age"] = [40.0] * 398 + [80.0, 85.0]
+    model = RandomForestClassifier(20, random_state=0).fit(X, X["a"] > 0.5)
+    schema = robx.Schema.infer(X).override(age={"change": "none"})
+    problem = robx.Problem(model, X, schema)
+    old = pd.DataFrame({"a": [0.2], "b": [0.5], "c": [0.5], "age": [85.0]})
+    answer = robx.Frugal().explain(problem, old)
+    assert answer.ok.all()
+    assert answer.n_changes[0] == 1
+    most = robx.Frugal().test(problem).most_oddity
+    assert answer.measured["oddity"][0] > most
+    strict = robx.Frugal(max_oddity=most).explain(problem, old)
+    assert not strict.ok.any()
+
+
+def test_one_by_one_the_measures_are_the_same_to_the_last_bit() -> None:
+    models = tuple(
+        XGBClassifier(n_estimators=10, n_jobs=1, random_state=0).fit(X[k::9], Y[k::9])
+        for k in range(9)
+    )
+    problem = robx.Problem(MODEL, X, UNITS)
+    method = robx.Frugal(models=models, n_draws=32)
+    together = method.explain(problem, PEOPLE).measured["steadiness"]
+    alone = [
+        method.explain(problem, PEOPLE[i : i + 1]).measured["steadiness"][0]
+        for i in range(len(PEOPLE))
+    ]
+    np.testing.assert_array_equal(together, alone)

@@ -76,7 +76,7 @@ class Firm:
         tau = float(np.quantile(values, of_noise)) if len(values) else problem.threshold
         least = -np.inf
         if panel is not None and len(values):
-            least = float(np.quantile(_steadiness_of_support(panel), level))
+            least = max(0.0, float(np.quantile(_steadiness_of_support(panel), level)))
         most = np.inf
         if realism is not None:
             most = float(np.quantile(realism.own, typical))
@@ -122,7 +122,7 @@ class Firm:
         parts = [f"R >= {self.stable.tau:.3g}"]
         if self.panel is not None:
             parts.append(
-                f"mean - {max(self.least_steadiness, 0):.2g} std >= {self.problem.threshold:g} "
+                f"mean - {self.least_steadiness:.2g} std >= {self.problem.threshold:g} "
                 f"over {len(self.panel)} retrained models"
             )
         if self.realism is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -58,9 +58,10 @@ class Frugal(Method):
     realism : {"lof", "forest"} or None
         How oddity is measured: the local outlier factor, an isolation forest, or not at all.
     typical : float
-        Share of the accepted rows that the answer may be as odd as.
+        Share of the accepted rows that the answer may be as odd as, wherever such an answer is
+        found. Who cannot become typical, such as by an age that is rare, is answered without.
     max_oddity : float, optional
-        A bound on the oddity itself, such as 1.2 for the local outlier factor.
+        A bound on the oddity itself that always holds, such as 1.2 for the local outlier factor.
     max_changes : int, optional
         Most features that may change.
     price_per_change : float
@@ -159,14 +160,27 @@ class Frugal(Method):
         if self.base is not None:
             found.base = self.base.search(problem, people, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        starts = self._robx().refine(people, start, found, test)
-        for i in np.flatnonzero(found.ok):
-            starts[i] = [found.points[i].copy(), *starts[i]]
-        self._choose(people, starts, found, test)
+        self._answer(people, start, found, test)
+        if self.max_oddity is None and test.realism is not None:
+            # Some cannot become typical: what is odd about them may be what they cannot change.
+            rest = np.flatnonzero(~found.ok)
+            again = Found.nothing(people.take(rest))
+            self._answer(people.take(rest), start[rest], again, replace(test, most_oddity=np.inf))
+            for k in np.flatnonzero(again.ok):
+                found.answer(rest[k], again.points[k])
         give_most_stable(problem, people, start, found, self, test.words())
         self._refuse_many_changes(problem, people, found)
         found.measured = test.measured(found.points)
         return found
+
+    def _answer(self, people: Applicants, start: Floats, found: Found, test: Firm) -> None:
+        """Answer where RobX does, with the best that comes of pulling back."""
+        if len(people) == 0:
+            return
+        starts = self._robx().refine(people, start, found, test)
+        for i in np.flatnonzero(found.ok):
+            starts[i] = [found.points[i].copy(), *starts[i]]
+        self._choose(people, starts, found, test)
 
     def _choose(
         self, people: Applicants, starts: list[list[Floats]], found: Found, test: Firm

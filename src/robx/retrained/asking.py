@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.problem import Problem
+from robx.tables import count_rows, take
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
-__all__ = ["acceptance", "import_models", "scores"]
+__all__ = ["acceptance", "check_readers", "import_models", "scores", "scores_or_none"]
+
+#: Training rows of which a model must be able to score one.
+MOST_CHECKED = 32
 
 
 def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox]:
@@ -41,6 +45,40 @@ def _import(model: Any, target: Any) -> TreeEnsemble | BlackBox:
 def scores(models: Sequence[TreeEnsemble | BlackBox], X: Any) -> NDArray[np.float64]:
     """Score of each model for each row: (models, n) float64."""
     return np.array([model.score(X) for model in models])
+
+
+def scores_or_none(model: TreeEnsemble | BlackBox, X: Any) -> NDArray[np.float64]:
+    """Score of a model for each row, 0 where it raises: it does not accept what it cannot read.
+
+    A model trained on fewer rows may not know every category.
+    """
+    try:
+        return np.asarray(model.score(X), dtype=np.float64)
+    except Exception:
+        n = count_rows(X)
+        if n <= 1:
+            return np.zeros(n)
+        half = n // 2
+        parts = [take(X, np.arange(half)), take(X, np.arange(half, n))]
+        return np.concatenate([scores_or_none(model, part) for part in parts])
+
+
+def check_readers(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
+    """Refuse models that can score no training row at all."""
+    some = problem.codec.write(problem.all_rows[:MOST_CHECKED])
+    for k, model in enumerate(models):
+        for i in range(count_rows(some)):
+            try:
+                model.score(take(some, np.array([i])))
+            except Exception as error:
+                reason = error
+            else:
+                break
+        else:
+            raise InvalidInput(
+                f"Retrained model {k} of {len(models)} scores none of the first training rows. It "
+                f"says: {reason}"
+            ) from reason
 
 
 def acceptance(

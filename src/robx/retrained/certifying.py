@@ -10,7 +10,7 @@ import numpy as np
 from robx.errors import InvalidInput
 from robx.parameters import check_number
 from robx.problem import Certificate, Counterfactuals, Problem
-from robx.retrained.asking import acceptance, import_models
+from robx.retrained.asking import check_readers, import_models, scores_or_none
 from robx.retrained.seen import refuse_seen
 from robx.tables import take
 from robx.trees import BlackBox, TreeEnsemble
@@ -84,11 +84,13 @@ def certified(
 
     Such models may judge also where one of them came out as one that was used.
     """
+    check_readers(problem, models)
     accepting = np.zeros(len(answers), dtype=np.int64)
     rows = np.flatnonzero(answers.answered)
     if len(rows):
-        kept = acceptance(models, take(answers.points, rows), problem.threshold)
-        accepting[rows] = kept.sum(axis=0)
+        points = take(answers.points, rows)
+        kept = [scores_or_none(model, points) > problem.threshold for model in models]
+        accepting[rows] = np.sum(kept, axis=0)
     covers = answers.answered
     certificate = Certificate(accepting, len(models), covers, float(confidence), str(drawn))
     return replace(answers, certificate=certificate)

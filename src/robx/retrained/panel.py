@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.parallel import in_threads
 from robx.problem import Problem
-from robx.retrained.asking import import_models
+from robx.retrained.asking import check_readers, import_models, scores_or_none
 from robx.retrained.seen import remember
 from robx.trees import TreeEnsemble
 
@@ -44,6 +44,7 @@ class Panel:
                 "Of retrained models at least two are needed, to see how they differ. Got one. "
                 "Some 16 are better."
             )
+        check_readers(problem, self.models)
         remember(problem, self.models)
 
     @classmethod
@@ -74,13 +75,14 @@ class Panel:
             table = self.problem.codec.write(points)
             for k, model in enumerate(self.models):
                 if k not in alike:
-                    out[k] = model.score(table)
+                    out[k] = scores_or_none(model, table)
         return out
 
     def steadiness(self, points: Floats) -> Floats:
         """How many standard deviations the models' mean score is above the threshold: (n,)."""
-        score = self.scores(points)
-        above, spread = score.mean(axis=0) - self.problem.threshold, score.std(axis=0, ddof=1)
+        # A point a row, so that its sums do not depend on the points beside it.
+        score = np.ascontiguousarray(self.scores(points).T)
+        above, spread = score.mean(axis=1) - self.problem.threshold, score.std(axis=1, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             steadiness = np.where(above == 0, 0.0, above / spread)
         return np.clip(steadiness, -MOST, MOST)

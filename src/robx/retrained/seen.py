@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.problem import Problem
-from robx.retrained.asking import scores
+from robx.retrained.asking import scores_or_none
 from robx.trees import BlackBox, TreeEnsemble
 
 __all__ = ["refuse_seen", "remember"]
@@ -66,4 +66,4 @@ def _portrait(problem: Problem, model: Model) -> NDArray[np.float64]:
     n = len(problem.all_rows)
     rows = problem.all_rows[np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp))]
     mixed = np.random.default_rng(0).permuted(rows, axis=0)
-    return np.asarray(scores([model], problem.codec.write(np.concatenate([rows, mixed])))[0])
+    return scores_or_none(model, problem.codec.write(np.concatenate([rows, mixed])))

@@ -15,6 +15,9 @@ from robx.scenarios.estimators import set_seeds
 
 __all__ = ["Bootstrap", "DropRows", "LabelFlips", "MoreData", "Subsample"]
 
+#: Draws of rows before one that lacks a class is taken.
+MOST_DRAWS = 1000
+
 
 @dataclass(frozen=True)
 class DropRows(Scenario):
@@ -170,6 +173,8 @@ class MoreData(Scenario):
 class Subsample(Scenario):
     """Each new model sees a random share of the rows, drawn without replacement.
 
+    A draw that lacks a class is drawn again.
+
     Parameters
     ----------
     share : float
@@ -193,7 +198,10 @@ class Subsample(Scenario):
 
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
-        n = len(labels)
-        size = max(1, round(self.share * n))
-        rows = np.sort(stream(seed, ROWS, k).choice(n, size, replace=False))
+        n, rng = len(labels), stream(seed, ROWS, k)
+        size, n_classes = max(1, round(self.share * n)), len(np.unique(labels))
+        for _ in range(MOST_DRAWS):
+            rows = np.sort(rng.choice(n, size, replace=False))
+            if len(np.unique(labels[rows])) == n_classes:
+                break
         return Fit(estimator, rows, labels[rows])
