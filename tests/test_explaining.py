@@ -28,7 +28,7 @@ def test_one_line_is_the_same_as_the_long_way() -> None:
     long = robx.Frugal(level=0.6, norm=2).explain(problem, X[600:650])
     assert_same_answers(long, short, range(50))
     assert short.ok.any()
-    assert (short.method, short.settings["models"]) == ("Frugal", 0)
+    assert (short.method, short.settings["models"]) == ("Frugal", [])
     assert short.certificate is None
     assert short.alternatives == ()
 
@@ -103,7 +103,7 @@ def test_a_third_of_the_retrained_models_searches_and_the_others_certify(
     problem = robx.Problem(SMALL, X[:600])
     by_hand = robx.alternatives(long, problem, PEOPLE, 2)
     assert trained.ok.any()
-    assert trained.settings["models"] == 3
+    assert len(trained.settings["models"]) == 3
     assert len(trained.alternatives) == 1
     for ours, theirs in ((trained, by_hand), (trained.alternatives[0], by_hand.alternatives[0])):
         assert_same_answers(theirs, ours, range(len(PEOPLE)))
@@ -165,6 +165,14 @@ def test_models_that_a_method_holds_do_not_certify_it() -> None:
     for method in (robx.Frugal(models=same), robx.RobX(base=robx.Frugal(models=same))):
         with pytest.raises(robx.InvalidInput, match="was used to choose tau or answers"):
             robx.explain(SMALL, X[:600], PEOPLE[:3], y_train=Y[:600], n_models=6, method=method)
+
+
+def test_what_was_searched_with_is_known_to_the_answers(trained: robx.Counterfactuals) -> None:
+    models = list(retrainings(SMALL, X[:600], Y[:600], 9, seed=0))
+    new = robx.Problem(SMALL, X[:600])
+    assert robx.certify(new, trained, models[3:]).certificate is not None
+    with pytest.raises(robx.InvalidInput, match="Model 1 of 2 was used to choose"):
+        robx.certify(new, trained, [models[5], models[2]])
 
 
 def test_labels_in_another_coding_are_refused() -> None:

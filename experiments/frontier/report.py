@@ -52,9 +52,9 @@ not, by method, with the point at which ours costs most more. All points are in 
 [{name}-not-below.csv]({name}-not-below.csv)."""
 
 ABOUT_OPERATING = """\
-Ours as it chooses by itself, without having seen an applicant or a model of the evaluation. \
-"Expected" is the validity of its answers for declined training rows, by models that the same kind \
-of change makes from the base model's own rows."""
+Ours as `robx.explain` chooses by itself, without having seen a model of the evaluation. \
+"Expected" is what its certificates say beforehand: the share of 32 models, retrained on random \
+thirds of the base model's own rows and not used in the search, that accept the answers."""
 
 SETTINGS = """\
 - `{command}`

@@ -138,10 +138,6 @@ class Frugal(Method):
         """See `Method.noise`."""
         return Noise(self.sigma, self.n_draws, self.draws, self.rng or 0)
 
-    def settings(self) -> dict[str, Any]:
-        """See `Method.settings`."""
-        return {**super().settings(), "models": len(self.models)}
-
     def test(self, problem: Problem) -> Firm:
         """Make the test that answers must pass."""
         panel = Panel.of(problem, self.models) if len(self.models) else None
@@ -155,7 +151,9 @@ class Frugal(Method):
         """See `Method.search`."""
         test = self.test(problem)
         found = Found.nothing(people)
-        found.notes = {"tau": test.stable.tau, "tau_reason": test.words()}
+        found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "models": []}
+        if test.panel is not None:
+            found.notes["models"] = test.panel.digests()
         start = people.matrix.copy()
         if self.base is not None:
             found.base = self.base.search(problem, people, rows)

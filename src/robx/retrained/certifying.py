@@ -69,7 +69,7 @@ def certify(
         )
     check_number(confidence, "confidence", "certify", above=0, below=1)
     later = import_models(problem, models)
-    refuse_seen(problem, later)
+    refuse_seen(problem, later, answers.settings.get("models", ()))
     return certified(problem, answers, later, confidence, drawn)
 
 

@@ -56,6 +56,10 @@ class Panel:
             held[id(models)] = (models, cls(problem, models))
         return held[id(models)][1]
 
+    def digests(self) -> list[str]:
+        """Name the models by their content, as far as they have one."""
+        return [model.digest for model in self.models if isinstance(model, TreeEnsemble)]
+
     def __len__(self) -> int:
         return len(self.models)
 

@@ -30,13 +30,23 @@ def remember(problem: Problem, models: Sequence[Model]) -> None:
     )
 
 
-def refuse_seen(problem: Problem, models: Sequence[Model]) -> None:
-    """Refuse to judge by models that were used to choose: they would flatter the choice."""
+def refuse_seen(problem: Problem, models: Sequence[Model], digests: Sequence[str] = ()) -> None:
+    """Refuse to judge by models that were used to choose: they would flatter the choice.
+
+    Parameters
+    ----------
+    problem : Problem
+    models : sequence of models
+        That are to judge.
+    digests : sequence of str
+        Of ensembles that were used elsewhere.
+    """
     seen = list(problem.models_seen)
     if any(isinstance(model, BlackBox) for model in (*models, *(known for known, _ in seen))):
         seen = [(known, _portrait(problem, known) if of is None else of) for known, of in seen]
     for k, model in enumerate(models):
-        if seen and _is_among(problem, model, seen):
+        used = isinstance(model, TreeEnsemble) and model.digest in digests
+        if used or _is_among(problem, model, seen):
             raise InvalidInput(
                 f"Model {k} of {len(models)} was used to choose tau or answers for this problem, "
                 "so it cannot judge them as well. Choose with some models and judge by others."
