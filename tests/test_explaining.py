@@ -176,8 +176,13 @@ def test_what_was_searched_with_is_known_to_the_answers(trained: robx.Counterfac
 
 
 def test_labels_in_another_coding_are_refused() -> None:
-    with pytest.raises(robx.InvalidInput, match=r"the classes that the model knows, \[0, 1\]. Got"):
+    with pytest.raises(robx.InvalidInput, match=r"y_train must have the classes .* \[0, 1\]. Got"):
         robx.explain(SMALL, X[:600], PEOPLE, y_train=Y[:600] + 1)
+    turned = DecisionTreeClassifier(max_depth=2).fit(X[:600], Y[:600] + 1)
+    with pytest.raises(robx.InvalidInput, match=r"models must have the classes .* Got \[1, 2\]"):
+        robx.explain(SMALL, X[:600], PEOPLE, models=[turned] * 6)
+    with pytest.raises(robx.InvalidInput, match="index of X_train in another order"):
+        robx.explain(SMALL, X[:600], PEOPLE, y_train=Y[:600].sort_values())
     answer = robx.explain(SMALL, X[:600], PEOPLE[:2], y_train=Y[:600].astype(bool), n_models=6)
     assert answer.certificate is not None
 

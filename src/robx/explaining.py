@@ -51,9 +51,9 @@ def explain(
 ) -> Counterfactuals:
     """Tell applicants what to change, so that it holds after the model is retrained.
 
-    With the training labels, the model is trained again on random thirds of its rows, `n_models`
-    times: a third of these models helps to find the answers, the others certify them. Without,
-    stability under noise alone decides, and there is no certificate.
+    With the training labels, the model is trained again on random thirds of its rows (such that
+    have every class), `n_models` times: a third of these models helps to find the answers, the
+    others certify them. Without, stability under noise alone decides, without a certificate.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ def explain(
     estimator : classifier, optional
         What to train again, in scikit-learn's form; `model` itself unless given.
     models : sequence of models, optional
-        Retrained models of your own, at least six, in the place of `y_train`.
+        Retrained models of your own, at least six, in the place of `y_train`; a third of them
+        searches, so none may have chosen anything before.
     schema : Schema, optional
         What may change; guessed from `X_train` unless given.
     target : label, optional
@@ -167,12 +168,18 @@ def _later(
                 f"The 'models' parameter of explain must be a list of at least {LEAST_MODELS} "
                 f"retrained models. Got {_counted(models)} instead."
             )
+        for one in models:
+            _check_classes(model, getattr(one, "classes_", None), "Retrained models")
         return iter(models), "drawn like these"
     if y_train is None:
         if estimator is not None:
             raise InvalidInput("explain needs y_train, the labels of X_train, to train again.")
         return iter(()), ""
-    _check_classes(model, y_train)
+    _check_classes(model, np.unique(read_labels(y_train)), "y_train")
+    if _is_shuffled(X_train, y_train):
+        raise InvalidInput(
+            "y_train has the index of X_train in another order. Sort one as the other."
+        )
     chosen = model if estimator is None else estimator
     if not hasattr(chosen, "fit") or not hasattr(chosen, "get_params"):
         raise InvalidInput(
@@ -184,14 +191,23 @@ def _later(
     )
 
 
-def _check_classes(model: Any, y_train: Any) -> None:
-    """Refuse labels in another coding than the model's: models trained on them would be turned."""
-    known, labels = getattr(model, "classes_", None), np.unique(read_labels(y_train)).tolist()
-    classes = labels if known is None else np.asarray(known).tolist()
-    if set(classes) != set(labels):
-        raise InvalidInput(
-            f"y_train must hold the classes that the model knows, {classes}. Got {labels}."
-        )
+def _check_classes(model: Any, classes: Any, what: str) -> None:
+    """Refuse another coding of classes than the model's: models trained on it would be turned."""
+    known = getattr(model, "classes_", None)
+    if known is None or classes is None:
+        return
+    known, classes = np.asarray(known).tolist(), np.asarray(classes).tolist()
+    if set(known) != set(classes):
+        raise InvalidInput(f"{what} must have the classes of the model, {known}. Got {classes}.")
+
+
+def _is_shuffled(X_train: Any, y_train: Any) -> bool:
+    """Whether two pandas objects have the same index in different orders."""
+    ours: Any = getattr(X_train, "index", None)
+    theirs: Any = getattr(y_train, "index", None)
+    if not hasattr(ours, "equals") or not hasattr(theirs, "equals") or ours.equals(theirs):
+        return False
+    return bool(len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values()))
 
 
 def _refuse_seen(problem: Problem, certifying: list[Any], models: Sequence[Any] | None) -> None:

@@ -110,7 +110,7 @@ def test_it_says_what_it_asks() -> None:
     test = firm(0.5, models=MODELS, realistic=True)
     assert test.words() == (
         f"R >= {test.stable.tau:.3g}, mean - {test.least_steadiness:.2g} std >= 0.5 over 3 "
-        f"retrained models, oddity <= {test.most_oddity:.3g}"
+        f"retrained models, oddity <= {test.most_oddity:.3g} where it can be had"
     )
     assert firm().words() == f"R >= {firm().stable.tau:.3g}"
 

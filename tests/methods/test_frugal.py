@@ -124,7 +124,8 @@ def test_models_that_found_the_answers_cannot_judge_them() -> None:
         robx.evaluate(
             fresh, {"f": robx.Frugal(**QUICK, models=models)}, [models[2]], applicants=some
         )
-    assert robx.certify(case.problem(), answer, models).certificate is not None
+    with pytest.raises(robx.InvalidInput, match="Model 0 of 6 was used to choose"):
+        robx.certify(case.problem(), answer, models)  # also of a problem made anew
 
 
 def test_other_models_make_another_method_to_a_log() -> None:
@@ -315,8 +316,8 @@ def test_auto_is_lower_with_models_than_with_noise_alone() -> None:
     for some, level in (((), frugal.LEVELS["noise"]), (models, frugal.LEVELS["models"])):
         stated = robx.Frugal(models=some, level=level)
         assert robx.Frugal(models=some).test(problem).key == stated.test(problem).key
-    assert robx.Frugal().explain(problem, case.applicants).settings["models"] == 0
-    assert robx.Frugal(models=models).settings()["models"] == len(models)
+    assert robx.Frugal().explain(problem, case.applicants).settings["models"] == []
+    assert len(robx.Frugal(models=models).settings()["models"]) == len(models)
 
 
 def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:

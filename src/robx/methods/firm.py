@@ -8,7 +8,10 @@ level, says how much in any data and for any model:
   models is above the threshold, is at least that of a share `level` of the accepted rows;
 - under noise: R is at least that of two thirds of this share, or of all of it where there are no
   retrained models;
-- among people: the point is no odder than a share `typical` of the accepted rows.
+- among people: the point is no odder than a share `typical` of the accepted rows. Who cannot get
+  there is answered without it.
+
+With fewer than ten accepted rows a rank says little, and oddity is not asked about.
 """
 
 from __future__ import annotations
@@ -126,7 +129,7 @@ class Firm:
                 f"over {len(self.panel)} retrained models"
             )
         if self.realism is not None:
-            parts.append(f"oddity <= {self.most_oddity:.3g}")
+            parts.append(f"oddity <= {self.most_oddity:.3g} where it can be had")
         return ", ".join(parts)
 
 

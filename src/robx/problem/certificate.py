@@ -19,6 +19,10 @@ __all__ = ["Certificate"]
 class Certificate:
     """For each of n answers: of k retrained models, how many accept it.
 
+    The bound is Jeffreys'. It is right as often as its confidence says on average over all shares;
+    for a share just below the bound of "all accept" it is right less often (85 % of the time for 32
+    models at 95 %). It speaks of each answer by itself.
+
     Parameters
     ----------
     accepting : (n,) int64
