@@ -57,7 +57,7 @@ def points(spec: Frontier, data: str) -> list[Point]:
         *(
             Point(spec.bases[0] + kind, knob)
             for kind in (NOISE, ANY)
-            for knob in knobs["ours"][1::2]
+            for knob in knobs["ours"][::2]
         ),
         *(Point(base + DEFAULT) for base in spec.bases),
     ]
