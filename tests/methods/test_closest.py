@@ -219,7 +219,7 @@ def test_a_model_of_too_many_leaves_leaves_the_answer_of_live_regions(
 ) -> None:
     problem, people = german()
     for module in (program, search):
-        monkeypatch.setattr(module, "MOST_LEAVES", 50)
+        monkeypatch.setattr(module, "MOST_LEAVES", 5)
     answer = Closest().explain(problem, people[:3])
     np.testing.assert_array_equal(answer.cost, robx.LiveRegion().explain(problem, people[:3]).cost)
     assert (answer.measured["bound"] == 0).all()
@@ -227,7 +227,7 @@ def test_a_model_of_too_many_leaves_leaves_the_answer_of_live_regions(
     alone = Closest(gamma=gamma).explain(problem, people[:1])
     assert (alone.status[0], alone.reason[0]) == (
         Status.BUDGET,
-        "more than 50 leaves are in reach",
+        "more than 5 leaves are in reach",
     )
 
 
