@@ -223,7 +223,8 @@ def test_a_model_of_too_many_leaves_leaves_the_answer_of_live_regions(
     answer = Closest().explain(problem, people[:3])
     np.testing.assert_array_equal(answer.cost, robx.LiveRegion().explain(problem, people[:3]).cost)
     assert (answer.measured["bound"] == 0).all()
-    gamma = float(problem.support.score.max())  # which no row is above
+    gamma = 0.9995  # which no row, also made to fit, is above
+    assert not robx.LiveRegion(gamma=gamma).explain(problem, people[:1]).ok.any()
     alone = Closest(gamma=gamma).explain(problem, people[:1])
     assert (alone.status[0], alone.reason[0]) == (
         Status.BUDGET,
