@@ -14,7 +14,7 @@ from experiments.frontier.curves import Curve
 from experiments.frontier.methods import OURS
 from experiments.frontier.spec import TIE, Goal
 from experiments.spec import ROBX
-from robx.metrics.intervals import _tail
+from robx.metrics.intervals import tail_share
 
 __all__ = ["Against", "Cheaper", "at_equal_validity", "not_below"]
 
@@ -82,7 +82,7 @@ def at_equal_validity(
     compared = after - before if goal.compare == "difference" else _ratio(after, before)
     drawn = compared[1:]
     known = drawn[~np.isnan(drawn)]
-    tail = _tail(LEVEL, n_seeds)
+    tail = tail_share(LEVEL, n_seeds)
     low, high = np.quantile(known, [tail, 1 - tail]) if len(known) else (np.nan, np.nan)
     return Against(
         scenario,

@@ -213,11 +213,8 @@ class Frugal(Method):
             return
         n_changes = problem.rules.n_changes(found.points, people.matrix)
         for i in np.flatnonzero(found.answered & (n_changes > self.max_changes)):
-            reason = (
-                f"no firm point with at most {self.max_changes} changes was found; the fewest seen "
-                f"are {n_changes[i]}"
-            )
             found.points[i] = people.matrix[i]
+            reason = f"no firm point that changes at most {self.max_changes} features was found"
             found.refuse(i, Status.BUDGET, reason)
 
     def _robx(self) -> RobX:

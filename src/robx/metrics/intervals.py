@@ -17,7 +17,7 @@ from scipy.special import ndtr, stdtrit
 from robx.errors import InvalidInput
 from robx.parameters import check_whole, is_number, require
 
-__all__ = ["Interval", "Resamples"]
+__all__ = ["Interval", "Resamples", "tail_share"]
 
 Floats = NDArray[np.float64]
 
@@ -174,7 +174,7 @@ class Resamples:
         value = float(figures[has_figure].mean())
         if centred and len(means):
             means += value - means.mean()
-        tail = _tail(level, n)
+        tail = tail_share(level, n)
         low, high = np.quantile(means, [tail, 1 - tail]) if len(means) else (np.nan, np.nan)
         return Interval(value, float(low), float(high))
 
@@ -255,7 +255,7 @@ def _combined(
     return figure
 
 
-def _tail(level: float, n_models: int) -> float:
+def tail_share(level: float, n_models: int) -> float:
     """Share of the resamples to leave below the interval, and above it."""
     tail = (1 - level) / 2
     if n_models == 1:

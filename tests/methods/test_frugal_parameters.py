@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+
+import robx
+from contracts import ANSWERED, assert_lawful, rows_of
+from families import family
+from frugal_cases import MODEL, PEOPLE, QUICK, UNITS, X
+from retrained_cases import LIBRARIES, retrained
+from robx.methods import frugal, pulling
+from strategies import random_schema
+
+Floats = NDArray[np.float64]
+
+
+@pytest.mark.parametrize("max_changes", [1, 2])
+def test_no_answer_changes_more_features_than_it_may(max_changes: int) -> None:
+    for name in ("xgboost", "forest"):
+        case = family(name)
+        for level in (0.5, 1.0):
+            method = robx.Frugal(**QUICK, max_changes=max_changes, level=level, typical=0.5)
+            problem = case.problem()
+            answer = method.explain(problem, case.applicants)
+            assert_lawful(answer, case, problem)
+            assert (answer.n_changes[answer.ok] <= max_changes).all()
+            used_up = [
+                r
+                for r, s in zip(answer.reason, answer.status, strict=True)
+                if s == "budget used up"
+            ]
+            assert all("changes at most" in reason for reason in used_up)
+            if level == 0.5:
+                assert answer.ok.any()
+                free = replace(method, max_changes=None).explain(problem, case.applicants)
+                assert free.n_changes[free.ok].max() > max_changes
+                assert used_up
+                # Few changes come before a low cost: nobody is refused who could be answered.
+                fewest = replace(method, price_per_change=100.0).explain(problem, case.applicants)
+                assert (answer.ok >= fewest.ok).all()
+
+
+def test_unstable_answers_change_no_more_features_than_they_may_either() -> None:
+    tight = robx.Frugal(**QUICK, max_changes=1, typical=0.0, max_oddity=0.0)
+    answer = tight.explain(family("forest").problem(), family("forest").applicants)
+    assert not answer.ok.any()
+    assert answer.n_changes.max() <= 1
+
+
+def test_a_price_for_every_change_buys_fewer_of_them() -> None:
+    case = family("forest")
+    problem = case.problem()
+    answers = [
+        robx.Frugal(**QUICK, price_per_change=price).explain(problem, case.applicants)
+        for price in (0.0, 0.2, 1.0)
+    ]
+    n_changes = [answer.n_changes[answer.ok].mean() for answer in answers]
+    assert n_changes[0] > n_changes[1] > n_changes[2]
+    assert answers[0].cost[answers[0].ok].mean() < answers[2].cost[answers[2].ok].mean()
+
+
+@pytest.mark.parametrize("realism", ["lof", "forest"])
+def test_stricter_bounds_are_met(realism: Any) -> None:
+    problem = robx.Problem(MODEL, X, UNITS)
+    odd = {}
+    for typical in (0.2, 0.9):
+        method = robx.Frugal(**QUICK, realism=realism, typical=typical)
+        answer = method.explain(problem, PEOPLE)
+        bound = method.test(problem).most_oddity
+        assert answer.ok.all()
+        assert (answer.measured["oddity"] <= bound).all()
+        odd[typical] = bound, answer.measured["oddity"].max(), answer.cost.mean()
+    assert odd[0.2][0] < odd[0.9][1]  # so that the strict bound did rule something out
+    assert odd[0.2][2] > odd[0.9][2]
+    bound = float(np.mean([odd[0.2][0], odd[0.9][0]]))
+    capped = robx.Frugal(**QUICK, realism=realism, typical=0.9, max_oddity=bound)
+    assert capped.explain(problem, PEOPLE).measured["oddity"].max() <= bound
+
+
+def test_higher_levels_give_firmer_answers_at_a_higher_price() -> None:
+    problem = robx.Problem(MODEL, X, UNITS)
+    before = (-np.inf, 0.0)
+    for level in (0.1, 0.5, 0.9):
+        answer = robx.Frugal(**QUICK, level=level).explain(problem, PEOPLE)
+        tau, cost = answer.settings["tau"], float(answer.cost.mean())
+        assert (answer.stability >= tau).all()
+        assert (tau, cost) > before
+        assert cost > before[1]
+        before = (tau, cost)
+
+
+def test_auto_is_lower_with_models_than_with_noise_alone() -> None:
+    case = family("forest")
+    problem, models = case.problem(), retrained("forest")
+    for some, level in (((), frugal.LEVELS["noise"]), (models, frugal.LEVELS["models"])):
+        stated = robx.Frugal(models=some, level=level)
+        assert robx.Frugal(models=some).test(problem).key == stated.test(problem).key
+    assert robx.Frugal().explain(problem, case.applicants).settings["models"] == []
+    assert len(robx.Frugal(models=models).settings()["models"]) == len(models)
+
+
+def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Floats] = []
+
+    class Recorded(pulling.Pulling):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            inner = self.test
+
+            class Test:
+                problem, key = inner.problem, inner.key
+
+                def __call__(self, points: Floats) -> Any:
+                    seen.append(points.copy())
+                    return inner(points)
+
+            self.test = Test()
+
+    monkeypatch.setattr(frugal, "Pulling", Recorded)
+    n_points = 0
+    for seed, name in enumerate(LIBRARIES):
+        case = family(name)
+        schema = random_schema(case.problem().schema, case.X, np.random.default_rng(seed))
+        problem = case.problem(schema=schema, threshold=0.4)
+        for i in range(12):
+            seen.clear()
+            one = rows_of(case.applicants, [i])
+            robx.Frugal(**QUICK).explain(problem, one)
+            points = np.concatenate([np.empty((0, len(problem.names))), *seen])
+            own = np.repeat(problem.read(one).matrix, len(points), axis=0)
+            assert not any(problem.rules.broken(points, own))
+            n_points += len(points)
+    assert n_points > 100
+
+
+def test_missing_values_stay_missing_unless_they_may_be_filled() -> None:
+    case = family("lightgbm")
+    people = case.applicants[case.applicants["income"].isna()]
+    for may_fill in (False, True):
+        schema = case.problem().schema.override(income={"may_fill": may_fill})
+        answer = robx.Frugal(**QUICK, level=0.2).explain(case.problem(schema=schema), people)
+        assert answer.answered.any()
+        filled = answer.points["income"].notna().to_numpy()
+        assert filled[answer.answered].any() == may_fill
+
+
+def test_a_support_too_small_for_realism_is_judged_by_noise() -> None:
+    problem = robx.Problem(MODEL, X[MODEL.predict_proba(X)[:, 1] > 0.5][:9], UNITS)
+    answer = robx.Frugal(level=0.0).explain(problem, PEOPLE)
+    assert answer.ok.all()
+    assert answer.measured == {}
+    nobody = robx.Problem(MODEL, X[MODEL.predict_proba(X)[:, 1] <= 0.5], UNITS)
+    alone = robx.Frugal(models=[MODEL, MODEL]).explain(nobody, PEOPLE)
+    assert not alone.answered.any()
+    assert set(alone.reason) == {"no row of the support scores above 0.5"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"level": 1.5}, "'level' parameter of Frugal must be a number from 0 to 1, or 'auto'"),
+        ({"level": "high"}, "'level' parameter of Frugal must be a number"),
+        ({"typical": -0.1}, "'typical' parameter of Frugal must be a number from 0 to 1"),
+        ({"realism": "knn"}, "'realism' parameter of Frugal must be 'lof', 'forest' or None"),
+        ({"max_oddity": "low"}, "'max_oddity' parameter of Frugal must be"),
+        ({"max_changes": 0}, "'max_changes' parameter of Frugal must be an integer from 1"),
+        (
+            {"price_per_change": -1},
+            "'price_per_change' parameter of Frugal must be a number from 0",
+        ),
+        ({"halvings": -1}, "'halvings' parameter of Frugal must be an integer from 0"),
+        ({"max_tests": 1.5}, "'max_tests' parameter of Frugal must be an integer from 0"),
+        ({"norm": 3}, "'norm' parameter of Frugal must be 1 or 2"),
+        ({"sigma": -1}, "'sigma' parameter must be finite and not negative"),
+        ({"models": [MODEL]}, "at least two are needed, to see how they differ. Got one"),
+        ({"models": "xgboost"}, "'models' parameter of Frugal must be a list of retrained models"),
+        ({"models": MODEL}, "must be a list of retrained models. Got XGBClassifier instead"),
+        ({"models": np.array([1, 2])}, "must be a list of at least one retrained model"),
+    ],
+)
+def test_bad_parameters_are_refused_before_work_starts(
+    parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(robx.InvalidInput, match=message):
+        robx.Frugal(**parameters).explain(robx.Problem(MODEL, X, UNITS), PEOPLE[:1])
+
+
+def test_the_paper_part_is_robx_with_the_same_parameters() -> None:
+    table = PEOPLE[:3]
+    assert isinstance(robx.Frugal(base=table).base, robx.Given)
+    with pytest.raises(robx.InvalidInput, match="must be a method, such as NearestNeighbour"):
+        robx.Frugal(base="nearest")
+    answer = robx.Frugal(**QUICK).explain(robx.Problem(MODEL, X, UNITS), table)
+    assert answer.base is not None
+    assert answer.base.method == "NearestNeighbour"
+    assert set(answer.status) <= ANSWERED
+
+
+def test_who_cannot_become_typical_is_answered_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((400, 3)).round(2), columns=list("abc"))
+    X["age"] = [40.0] * 398 + [80.0, 85.0]
+    model = RandomForestClassifier(20, random_state=0).fit(X, X["a"] > 0.5)
+    schema = robx.Schema.infer(X).override(age={"change": "none"})
+    problem = robx.Problem(model, X, schema)
+    old = pd.DataFrame({"a": [0.2], "b": [0.5], "c": [0.5], "age": [85.0]})
+    answer = robx.Frugal().explain(problem, old)
+    assert answer.ok.all()
+    assert answer.n_changes[0] == 1
+    most = robx.Frugal().test(problem).most_oddity
+    assert answer.measured["oddity"][0] > most
+    strict = robx.Frugal(max_oddity=most).explain(problem, old)
+    assert not strict.ok.any()
