@@ -70,7 +70,6 @@ class Nice(Method):
             norm=self.norm,
             n_wanted=1,
             bar=bar,
-            skip=lambda: problem.support.score <= bar,
             max_tries=self.max_tries,
         )
         report(problem, people, near, found, bar)

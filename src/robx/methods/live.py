@@ -70,7 +70,6 @@ class LiveRegion(Method):
         """See `Method.search`."""
         found = Found.nothing(people)
         bar = problem.bar(self.gamma)
-        below = problem.support.score <= bar
         near = nearest_points(
             problem,
             people,
@@ -78,7 +77,6 @@ class LiveRegion(Method):
             norm=self.norm,
             n_wanted=self.n_rows,
             bar=bar,
-            skip=lambda: below,
             max_tries=self.max_tries,
         )
         report(problem, people, near, found, bar)

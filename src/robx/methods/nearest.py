@@ -54,7 +54,6 @@ class NearestNeighbour(Method):
         """See `Method.search`."""
         found = Found.nothing(people)
         level = problem.bar(self.gamma)
-        below = problem.support.score <= level
         near = nearest_points(
             problem,
             people,
@@ -62,7 +61,6 @@ class NearestNeighbour(Method):
             norm=self.norm,
             n_wanted=1,
             bar=level,
-            skip=lambda: below,
             max_tries=self.max_tries,
         )
         report(problem, people, near, found, level)

@@ -76,7 +76,8 @@ def nearest_points(
     test : function, optional
         Further condition on points.
     skip : function, optional
-        Gives the rows that are known not to pass, as they are; asked again for every page.
+        Gives the rows that are known not to pass, as they are; asked again for every page. Unless
+        given, those that score no more than `bar`.
     max_tries : int
         Rows to look at for each applicant. Where rows are answers as they are, all may be looked
         at: what is found out about them serves everybody.
@@ -86,11 +87,12 @@ def nearest_points(
     if len(problem.support) == 0:
         out.complete[:] = True
         return out
+    below = problem.support.score <= bar
     plain = ~np.isnan(people.matrix).any(axis=1) & problem.support.is_plain
     plain &= (people.low < people.high).all(axis=1)  # nothing is held fixed for them alone
     at_once = max(MOST_NUMBERS // (MOST_PAGE * len(problem.names)), 1)
     for group, left_out, most in (
-        (np.flatnonzero(plain), skip, len(problem.support) + 1),
+        (np.flatnonzero(plain), skip or (lambda: below), len(problem.support) + 1),
         (np.flatnonzero(~plain), None, max_tries),
     ):
         for first in range(0, len(group), at_once):
