@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from robx.errors import InvalidInput
+from robx.files import atomically
 
 __all__ = ["read_plain", "write_plain"]
 
@@ -36,4 +37,5 @@ def write_plain(plain: dict[str, Any], file: Path) -> None:
         text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
     else:
         raise InvalidInput(f"A schema is saved as .yaml or .json. Got '{file.name}'.")
-    file.write_text(text, encoding="utf-8")
+    with atomically(file) as temporary:
+        temporary.write_text(text, encoding="utf-8")

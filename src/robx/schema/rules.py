@@ -331,11 +331,12 @@ class Rules:
                 lines.append(f"{f.name}: {f.say(x[j])} → {f.say(z[j])}")
             elif f.group not in done:
                 done.add(f.group)
-                before, after = (self._member(f.group, point) for point in (x, z))
+                before, after = (self.member(f.group, point) for point in (x, z))
                 lines.append(f"{f.group}: {before} → {after}")
         return lines
 
-    def _member(self, group: str, point: Floats) -> str:
+    def member(self, group: str, point: Floats) -> str:
+        """Name the member of a one-hot group that a point has."""
         members = self.groups[group]
         names = [self.features[j].name for j in members if point[j] > 0.5]
         prefix = _common_prefix([self.features[j].name for j in members])

@@ -171,7 +171,12 @@ class Schema:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a schema from a `.yaml`, `.yml` or `.json` file."""
-        return cls.from_dict(read_plain(Path(path)))
+        file = Path(path)
+        plain = read_plain(file)
+        try:
+            return cls.from_dict(plain)
+        except InvalidInput as error:
+            raise InvalidInput(f"'{file.name}' holds no sound schema: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a `.yaml`, `.yml` or `.json` file, to be edited and loaded."""
@@ -288,7 +293,7 @@ class Schema:
         -------
         list of n lists of str
         """
-        points, people, rules = self._read_both(X, applicants)
+        points, people, rules = self.read_both(X, applicants)
         return rules.broken(points, people)
 
     def project(self, X: Any, applicants: Any = None) -> Any:
@@ -311,7 +316,7 @@ class Schema:
         InvalidInput
             If there is no allowed point for a row.
         """
-        points, people, rules = self._read_both(X, applicants)
+        points, people, rules = self.read_both(X, applicants)
         projected, possible = project(rules, points, people, rules.bounds(people))
         if not possible.all():
             row = int((~possible).argmax())
@@ -334,12 +339,12 @@ class Schema:
         (n,) float64
         """
         check_norm(norm, "Schema.cost")
-        points, people, rules = self._read_both(X, applicants)
+        points, people, rules = self.read_both(X, applicants)
         return rules.cost(points, people, norm)
 
     def words(self, applicants: Any, X: Any) -> list[list[str]]:
         """Say in words what changes from each applicant to their row of `X`."""
-        points, people, rules = self._read_both(X, applicants)
+        points, people, rules = self.read_both(X, applicants)
         return [rules.words(z, x) for z, x in zip(points, people, strict=True)]
 
     def rules(self, codec: Codec, matrix: NDArray[np.float64] | None) -> Rules:
@@ -376,9 +381,10 @@ class Schema:
             layout = replace(layout, names=self.names, named=False)
         return Codec(self.features, layout)
 
-    def _read_both(
+    def read_both(
         self, X: Any, applicants: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], Rules]:
+        """Read points and whom they are for as numbers, (n, d) each, with the rules for them."""
         codec = self._codec(X)
         points = codec.read(X, "X")
         if applicants is None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
+from robx.files import atomically
 from robx.tables import Category, Column
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.reading import Record, parse_json
@@ -74,7 +75,8 @@ def save(ensemble: TreeEnsemble, path: Path) -> None:
     }
     body = b"".join(array.tobytes() for array in arrays.values())
     header["digest"] = _digest(header["ensemble"], header["arrays"], body)
-    path.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
+    with atomically(path) as temporary:
+        temporary.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
 
 
 def from_file(path: Path, target: Category | None) -> TreeEnsemble:
