@@ -12,6 +12,7 @@ import numpy as np
 
 from robx.errors import InvalidInput
 from robx.methods import Frugal, Method, alternatives
+from robx.modelfiles import with_categories
 from robx.parameters import check_whole
 from robx.problem import Counterfactuals, Problem
 from robx.retrained import certified, import_models, refuse_seen, retrainings
@@ -125,10 +126,13 @@ def explain(
     problem = Problem(model, X_train, schema=schema, target=target, threshold=threshold)
     is_long = count_rows(applicants) > LONG and sys.stderr.isatty()
     shown = is_long if progress is None else progress
-    later, drawn = _later(model, estimator, X_train, y_train, models, n_models, seed)
+    trained_on = with_categories(X_train, problem.model)
+    later, drawn = _later(model, estimator, trained_on, y_train, models, n_models, seed)
     searching = tuple(islice(later, _n_searching(models, n_models))) if method is None else ()
     chosen = Frugal(models=searching, **parameters) if method is None else method
     answer = alternatives(chosen, problem, applicants, n_answers, progress=shown)
+    if y_train is not None:
+        answer = _trained(answer, seed, n_models)
     rest = list(later)
     if not rest:
         return answer
@@ -138,6 +142,13 @@ def explain(
     others = [certified(problem, a, certifying, CONFIDENCE, drawn) for a in answer.alternatives]
     first = certified(problem, answer, certifying, CONFIDENCE, drawn)
     return replace(first, alternatives=tuple(others))
+
+
+def _trained(answer: Counterfactuals, seed: int, n_models: int) -> Counterfactuals:
+    """Note with which models, trained here, answers were found and certified."""
+    origin = {**answer.origin, "seed": seed, "n_models": n_models}
+    others = tuple(replace(other, origin=origin) for other in answer.alternatives)
+    return replace(answer, origin=origin, alternatives=others)
 
 
 def _n_searching(models: Sequence[Any] | None, n_models: int) -> int:

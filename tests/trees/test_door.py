@@ -183,7 +183,7 @@ def test_an_unknown_ending_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(
         robx.UnsupportedModel,
         match=rf"does not know model files ending in '{ending}'\. Expected \.json, \.ubj, \.txt, "
-        r"\.cbm or \.robx; or load the model yourself and pass it\.",
+        r"\.cbm, \.skops or \.robx; or load the model yourself and pass it\.",
     ):
         robx.import_model(tmp_path / name)
 
@@ -198,7 +198,10 @@ class Trap:
         return Path.touch, (self.path,)
 
 
-@pytest.mark.parametrize("ending", [".pkl", ".pickle", ".joblib", ".json", ".txt", ".robx", ".ubj"])
+ENDINGS = [".pkl", ".pickle", ".joblib", ".json", ".txt", ".robx", ".ubj", ".skops"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_pickle_is_never_loaded(ending: str, tmp_path: Path) -> None:
     path, sprung = tmp_path / f"model{ending}", tmp_path / "sprung"
     path.write_bytes(pickle.dumps(Trap(sprung)))
@@ -206,7 +209,8 @@ def test_a_pickle_is_never_loaded(ending: str, tmp_path: Path) -> None:
         with pytest.raises(
             robx.UnsupportedModel,
             match=rf"'model{ending}' is a pickle, which runs code when it is loaded; robx does "
-            r"not\. If you trust it, load it yourself and pass the model\.",
+            r"not\. If you trust it, load it yourself and pass the model; or save the model with "
+            r"skops\.io\.dump\.",
         ):
             robx.import_model(path)
     else:

@@ -22,7 +22,7 @@ from robx.tables import Category, count_rows, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.ensemble import TreeEnsemble
 
-__all__ = ["import_model"]
+__all__ = ["PICKLES", "check_file", "file_parser", "import_model"]
 
 #: The parser for models whose class is defined in this package.
 PARSERS = {
@@ -37,7 +37,10 @@ FILE_PARSERS = {
     ".txt": "robx.trees.lightgbm",
     ".cbm": "robx.trees.catboost",
     ".robx": "robx.trees.store",
+    ".skops": "robx.trees.skops",
 }
+#: Endings of pickles, which are not read.
+PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
 SAMPLE = 512
 #: Files of more bytes are refused before they are read.
 MAX_BYTES = 2**31
@@ -53,9 +56,10 @@ def import_model(
     ----------
     model : fitted model, path or callable
         A classifier of XGBoost, LightGBM, CatBoost or scikit-learn, or the path of a saved model
-        (`.json` and `.ubj` of XGBoost, `.txt` of LightGBM, `.cbm` and `.json` of CatBoost, `.robx`
-        of robx). Anything else with ``predict_proba``, or a function from a table to probabilities,
-        becomes a `BlackBox`. A file is taken as data: nothing in it is executed or unpickled.
+        (`.json` and `.ubj` of XGBoost, `.txt` of LightGBM, `.cbm` and `.json` of CatBoost, `.skops`
+        of scikit-learn, `.robx` of robx). Anything else with ``predict_proba``, or a function from
+        a table to probabilities, becomes a `BlackBox`. A file is taken as data:
+        nothing in it is executed or unpickled.
     target : label, optional
         The class whose probability is the score: of two classes the second unless given; of more,
         it must be given. Its number from 0 where a file or a bare booster holds no labels.
@@ -123,6 +127,16 @@ def _parser_of(model: object) -> str | None:
 
 
 def _import_file(path: Path, target: Category | None, X: object | None) -> TreeEnsemble:
+    check_file(path)
+    parser = import_module(file_parser(path))
+    ensemble: TreeEnsemble = parser.from_file(path, target)
+    if X is not None:
+        _check(ensemble, X, lambda rows: parser.file_probability(path, ensemble.target, rows))
+    return ensemble
+
+
+def check_file(path: Path, *, is_pickle: bool = False) -> None:
+    """Refuse what is no file, is too large to be read, or is a pickle unless that is known."""
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError:  # a name too long, or not allowed
@@ -131,24 +145,21 @@ def _import_file(path: Path, target: Category | None, X: object | None) -> TreeE
         raise InvalidInput(f"There is no model file at '{str(path)[:200]}'.")
     if size > MAX_BYTES:
         raise UnsupportedModel(f"'{path.name}' has {size:,} bytes; at most {MAX_BYTES:,} are read.")
-    if path.suffix in {".pkl", ".pickle", ".joblib"}:
+    if path.suffix in PICKLES and not is_pickle:
         raise UnsupportedModel(
             f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not. If you "
-            "trust it, load it yourself and pass the model."
+            "trust it, load it yourself and pass the model; or save the model with skops.io.dump."
         )
-    module = FILE_PARSERS.get(path.suffix) or _json_parser(path)
-    parser = import_module(module)
-    ensemble: TreeEnsemble = parser.from_file(path, target)
-    if X is not None:
-        _check(ensemble, X, lambda rows: parser.file_probability(path, ensemble.target, rows))
-    return ensemble
 
 
-def _json_parser(path: Path) -> str:
+def file_parser(path: Path) -> str:
+    """Name the module that reads a file: by its ending, `.json` by what is inside."""
+    if path.suffix in FILE_PARSERS:
+        return FILE_PARSERS[path.suffix]
     if path.suffix != ".json":
         raise UnsupportedModel(
             f"robx does not know model files ending in '{path.suffix}'. Expected .json, .ubj, "
-            ".txt, .cbm or .robx; or load the model yourself and pass it."
+            ".txt, .cbm, .skops or .robx; or load the model yourself and pass it."
         )
     # Which library wrote it is told by the first field of the outermost object.
     with path.open("rb") as file:

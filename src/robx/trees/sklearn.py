@@ -11,8 +11,8 @@ names, whether or not the training table had any.
 columns to the front and turns each category into its rank among the training categories; one that
 was not trained on counts as missing.
 
-There are no files: scikit-learn saves its models as pickles. Node arrays are read in the layout of
-scikit-learn 1.5 to 1.9; in any other one nothing is guessed.
+Files of such models are read by `robx.trees.skops`; pickles are not. Node arrays are read in the
+layout of scikit-learn 1.5 to 1.9; in any other one nothing is guessed.
 """
 
 from __future__ import annotations
