@@ -216,7 +216,7 @@ def test_columns_that_differ_in_length_are_refused() -> None:
 
 
 def test_a_file_has_one_ending_and_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(robx.InvalidInput, match=r"saved as .json. Got 'a.yaml'"):
+    with pytest.raises(robx.InvalidInput, match=r"saved as .json or .parquet.* Got 'a.yaml'"):
         answer().save(tmp_path / "a.yaml")
     with pytest.raises(robx.InvalidInput, match="There is no file at"):
         Counterfactuals.load(tmp_path / "none.json")

@@ -182,6 +182,7 @@ def finish(
             name: np.where(found.answered, numbers, np.nan)
             for name, numbers in found.measured.items()
         },
+        origin=problem.origin,
     )
 
 

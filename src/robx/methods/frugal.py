@@ -53,7 +53,7 @@ class Frugal(Method):
         Share of the accepted rows that the answer is to be at least as firm as. "auto" is lower
         with retrained models than with noise alone, which is easier to fool: see `LEVELS`.
     models : sequence of models
-        Retrained models, at least two, as ``list(Subsample().models(estimator, X, y, 16))`` gives.
+        Retrained models, at least two, as ``list(robx.retrainings(estimator, X, y, 16))`` gives.
         Without them noise alone decides.
     realism : {"lof", "forest"} or None
         How oddity is measured: the local outlier factor, an isolation forest, or not at all.

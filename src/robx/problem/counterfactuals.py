@@ -7,24 +7,20 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidInput
+from robx.problem import saving
 from robx.problem.certificate import Certificate
 from robx.problem.status import ANSWERED, Status
-from robx.schema import Norm, Schema, check_norm
-from robx.tables import as_named_frame, count_rows, pack, unpack
+from robx.schema import Norm, Schema
+from robx.tables import as_named_frame
 
 __all__ = ["Counterfactuals"]
 
 Floats = NDArray[np.float64]
-FORMAT = 1
-#: Names of the arrays with one number a row.
-NUMBERS = ("cost", "score", "stability", "n_changes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +64,9 @@ class Counterfactuals:
         How many retrained models accept each answer; `robx.certify` adds it.
     alternatives : Counterfactuals each, optional
         Other answers, which each change other features; see `robx.alternatives`.
+    origin : mapping
+        Where they come from, in plain values: the model, what counts as accepted, versions; the
+        seed and the number of models where `robx.explain` trained some. Empty in old files.
     """
 
     method: str
@@ -87,6 +86,7 @@ class Counterfactuals:
     measured: Mapping[str, Floats] = field(default_factory=dict)
     certificate: Certificate | None = None
     alternatives: tuple[Counterfactuals, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     # --- views -----------------------------------------------------------------------------------
 
@@ -139,6 +139,17 @@ class Counterfactuals:
             index=self.applicants.index if hasattr(self.applicants, "iloc") else None,
         )
 
+    @property
+    def table(self) -> Any:
+        """One flat pandas DataFrame for files and other programs, a row each.
+
+        First who asked, by the index of their table, as `applicant`; then the points, under the
+        names of their columns; then what is known of them, under names that begin with `robx_`.
+        """
+        from robx.problem.flat import as_table  # noqa: PLC0415 - made only when looked at
+
+        return as_table(self)
+
     def _certified(self) -> dict[str, Any]:
         """Columns of the certificate."""
         if self.certificate is None:
@@ -169,107 +180,36 @@ class Counterfactuals:
         said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         return f"<Counterfactuals by {self.method}: {said or 'no applicants'}>"
 
+    def _repr_html_(self) -> str:
+        from robx.problem.notebook import as_html  # noqa: PLC0415 - for notebooks only
+
+        return as_html(self)
+
     # --- files -----------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as plain values, ready for JSON."""
-        return {
-            "robx_counterfactuals": FORMAT,
-            "method": self.method,
-            "settings": dict(self.settings),
-            "schema": self.schema.to_dict(),
-            "norm": self.norm,
-            "applicants": pack(self.applicants),
-            "points": pack(self.points),
-            "status": [str(status) for status in self.status],
-            "reason": list(self.reason),
-            **{name: _without_nan(getattr(self, name)) for name in NUMBERS},
-            "changes": [list(change) for change in self.changes],
-            "base": None if self.base is None else self.base.to_dict(),
-            "paths": None if self.paths is None else [pack(path) for path in self.paths],
-            "measured": {name: _without_nan(values) for name, values in self.measured.items()},
-            "certificate": None if self.certificate is None else self.certificate.to_dict(),
-            "alternatives": [other.to_dict() for other in self.alternatives],
-        }
+        return saving.to_plain(self)
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Counterfactuals:
+        """Make them from plain values, as `to_dict` gives them."""
+        return saving.from_plain(cls, plain)
 
     def to_json(self) -> str:
         """Everything as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a `.json` file; `Counterfactuals.load` reads it back.
+        """Write everything to a `.json` or `.parquet` file, or the table to a `.csv` file.
 
-        Of a pandas index whole numbers and text come back as they were, anything else as text.
+        `Counterfactuals.load` reads the first two back. Of a pandas index whole numbers and text
+        come back as they were, anything else as text. Other programs find `table` in a parquet
+        file.
         """
-        file = Path(path)
-        if file.suffix != ".json":
-            raise InvalidInput(f"Counterfactuals are saved as .json. Got '{file.name}'.")
-        file.write_text(self.to_json(), encoding="utf-8")
+        saving.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counterfactuals:
-        """Read what `save` wrote."""
-        file = Path(path)
-        if not file.is_file():
-            raise InvalidInput(f"There is no file at '{file}'.")
-        try:
-            plain = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
-        return cls.from_dict(plain)
-
-    @classmethod
-    def from_dict(cls, plain: Any) -> Counterfactuals:
-        """Make them from plain values, as `to_dict` gives them."""
-        if not isinstance(plain, Mapping) or plain.get("robx_counterfactuals") != FORMAT:
-            raise InvalidInput("These are not counterfactuals that this version of robx wrote.")
-        try:
-            base, paths, certificate = plain["base"], plain["paths"], plain.get("certificate")
-            made = cls(
-                method=str(plain["method"]),
-                settings=dict(plain["settings"]),
-                schema=Schema.from_dict(plain["schema"]),
-                applicants=unpack(plain["applicants"]),
-                points=unpack(plain["points"]),
-                status=_objects([Status(status) for status in plain["status"]]),
-                reason=tuple(map(str, plain["reason"])),
-                cost=np.array(plain["cost"], dtype=np.float64),
-                score=np.array(plain["score"], dtype=np.float64),
-                stability=np.array(plain["stability"], dtype=np.float64),
-                n_changes=np.array(plain["n_changes"], dtype=np.int64),
-                norm=plain["norm"],
-                base=None if base is None else cls.from_dict(base),
-                paths=None if paths is None else tuple(unpack(path) for path in paths),
-                measured={
-                    str(name): np.array(values, dtype=np.float64)
-                    for name, values in plain.get("measured", {}).items()
-                },
-                certificate=Certificate.from_dict(certificate) if certificate else None,
-                alternatives=tuple(cls.from_dict(one) for one in plain.get("alternatives", ())),
-            )
-            check_norm(made.norm, "Counterfactuals")
-            lengths = [len(made.reason), *map(count_rows, (made.applicants, made.points))]
-            lengths += [len(other) for other in made.alternatives]
-            lengths += [len(made.certificate.covers)] if made.certificate else []
-            numbers = [*(getattr(made, name) for name in NUMBERS), *made.measured.values()]
-            shapes = [values.shape for values in numbers]
-        except InvalidInput:
-            raise
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InvalidInput(f"The counterfactuals are damaged: {error!r}.") from error
-        n = len(made.status)
-        if any(length != n for length in lengths) or any(shape != (n,) for shape in shapes):
-            raise InvalidInput("The counterfactuals are damaged: columns differ in length.")
-        return made
-
-
-def _without_nan(values: NDArray[Any]) -> list[Any]:
-    """Numbers as JSON has them: None for what is none."""
-    return [value if np.isfinite(value) else None for value in values.tolist()]
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Make a list an array of objects, also an empty one."""
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+        """Read what `save` wrote to a `.json` or `.parquet` file."""
+        return saving.load(cls, path)

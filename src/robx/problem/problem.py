@@ -15,6 +15,7 @@ from robx.parallel import in_threads
 from robx.parameters import check_number
 from robx.problem.applicants import Applicants
 from robx.problem.bridge import category_codes, coded, guess_schema, holds, in_order
+from robx.problem.origin import origin_of
 from robx.problem.support import Support
 from robx.robustness import Noise, Stability
 from robx.schema import Codec, Schema
@@ -105,6 +106,11 @@ class Problem:
         self._lock = threading.RLock()
 
     # --- reading ---------------------------------------------------------------------------------
+
+    @cached_property
+    def origin(self) -> dict[str, Any]:
+        """What answers are made with, in plain values: model, target, threshold, versions."""
+        return origin_of(self.model, len(self.schema), self.n_rows, self.threshold)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
