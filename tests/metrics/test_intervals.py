@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 import robx
 from robx import metrics
-from robx.metrics import Resamples
+from robx.metrics import Resamples, jeffreys
 
 Floats = NDArray[np.float64]
 RNG = np.random.default_rng(0)
@@ -184,3 +185,18 @@ def test_arrays_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(robx.InvalidInput, match=message):
         Resamples([1, 2]).interval(parts, weights, **options)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(1, 1), (3, 7), (54, 55), (20, 40)])
+def test_jeffreys_leaves_the_same_chance_in_both_tails(successes: int, n: int) -> None:
+    share, low, high = jeffreys(successes, n, level=0.9)
+    posterior = stats.beta(successes + 0.5, n - successes + 0.5)
+    assert share == successes / n
+    assert posterior.cdf(low) == pytest.approx(0.05)
+    assert posterior.cdf(high) == (1.0 if successes == n else pytest.approx(0.95))
+
+
+def test_jeffreys_of_none_of_none_and_of_nobody() -> None:
+    assert jeffreys(0, 9).low == 0.0
+    assert jeffreys(0, 9).high > 0.1
+    assert np.isnan(jeffreys(0, 0)).all()

@@ -8,7 +8,7 @@ models. Nothing here knows of models, problems or tables.
 from __future__ import annotations
 
 from robx.metrics.changes import cost, n_changes
-from robx.metrics.intervals import Interval, Resamples
+from robx.metrics.intervals import Interval, Resamples, jeffreys
 from robx.metrics.outliers import FittedOutliers, Outliers
 from robx.metrics.shares import (
     all_models_validity,
@@ -29,6 +29,7 @@ __all__ = [
     "cost",
     "coverage",
     "end_to_end",
+    "jeffreys",
     "n_changes",
     "validity",
     "worst_model_validity",

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, stdtrit
+from scipy.special import betaincinv, ndtr, stdtrit
 
 from robx.errors import InvalidInput
 from robx.parameters import check_whole, is_number, require
 
-__all__ = ["Interval", "Resamples", "tail_share"]
+__all__ = ["Interval", "Resamples", "jeffreys", "tail_share"]
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +33,23 @@ class Interval(NamedTuple):
     value: float
     low: float
     high: float
+
+
+def jeffreys(successes: int, n: int, level: float = 0.95) -> Interval:
+    """Give a share of n with Jeffreys' interval, which ends at 0 or 1 where none or all succeed.
+
+    Examples
+    --------
+    >>> share, low, high = jeffreys(9, 10)
+    >>> share, round(low, 3), round(high, 3)
+    (0.9, 0.619, 0.989)
+    """
+    if n == 0:
+        return Interval(np.nan, np.nan, np.nan)
+    ends, tail = (successes + 0.5, n - successes + 0.5), (1 - level) / 2
+    low = betaincinv(*ends, tail) if successes else 0.0
+    high = betaincinv(*ends, 1 - tail) if successes < n else 1.0
+    return Interval(successes / n, float(low), float(high))
 
 
 def mean_of_ratios(ratios: Floats) -> Floats:
