@@ -1,0 +1,275 @@
+"""What recourse asks for: of one applicant, and of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from robx.plots.door import check_ax, check_table, numbers
+from robx.plots.style import (
+    BLUE,
+    GREY,
+    INK,
+    PAPER,
+    SMALL,
+    VERMILION,
+    dress,
+    in_percent,
+    key,
+    new_axes,
+    percent,
+    places,
+    plain_numbers,
+    say_nothing,
+    styled,
+    wrapped,
+)
+
+__all__ = ["asked_features", "before_after"]
+
+#: Characters in a line of a feature's name, and of the words beside it.
+NAME, WORDS = 24, 36
+#: Features that are drawn; of the others a line tells.
+MOST = 15
+#: Directions: column of the table, in the key, colour, hatching (dots would be long in SVG).
+WAYS = (
+    ("rising", "to rise", BLUE, ""),
+    ("falling", "to fall", VERMILION, "////"),
+    ("switching", "to another category", GREY, "xxx"),
+)
+
+
+def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw what changes for one applicant, by how much, with the words beside it.
+
+    Each line is a feature: an open dot where the applicant is, a full one where the answer is, in
+    units of the feature's scale, and behind them a band as far as the schema lets them go. A
+    category has no distance: it is drawn dashed, one unit long, which is what it costs.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With columns ``feature``, ``before``, ``after`` and ``shift``, as `change_table` gives; the
+        band needs ``low`` and ``high``.
+    ax : Axes, optional
+        To draw on; a new figure, as high as it needs to be, unless given.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"feature": ["savings"], "before": ["under 100"]})
+    >>> ax = before_after(table.assign(after="100 to 500", shift=0.25))
+    >>> [text.get_text() for text in ax.texts]
+    ['under 100 → 100 to 500']
+    """
+    needed = ["feature", "before", "after", "shift"]
+    check_table(table, needed, "before_after", "robx.plots.change_table")
+    check_ax(ax, "before_after")
+    shift = numbers(table, "shift", "before_after")
+    names = [wrapped(name, NAME) for name in table["feature"]]
+    words = [_beside(str(b), str(a)) for b, a in zip(table["before"], table["after"], strict=True)]
+    with styled():
+        if not names:
+            return _empty(ax, "Nothing changes")
+        place, height = places(list(zip(names, words, strict=True)))
+        drawn: Axes = new_axes(1, 1, (7.4, height + 0.55))[0] if ax is None else ax
+        dress(drawn, "x")
+        drawn.set_label(_all_words(table))
+        # A category has no distance: it is drawn as one unit, which is what it costs.
+        end = np.where(np.isnan(shift), 1.0, shift)
+        least, most = min(end.min(), 0.0), max(end.max(), 0.0)
+        room = 0.12 * (most - least) or 0.1
+        drawn.set_xlim(least - room, most + room)
+        if {"low", "high"} <= set(table.columns):
+            _draw_room(drawn, place, table[~np.isnan(shift)], ~np.isnan(shift))
+        drawn.axvline(0, color=INK, linewidth=0.8, zorder=1)
+        _draw_dumbbells(drawn, place, end, ~np.isnan(shift))
+        _name_rows(drawn, place, height, names)
+        for y, text in zip(place, words, strict=True):
+            drawn.text(
+                1.02,
+                y,
+                text,
+                transform=drawn.get_yaxis_transform(),
+                va="center_baseline",
+                fontsize=9,
+                color=INK,
+            )
+        drawn.xaxis.set_major_formatter(plain_numbers())
+        drawn.set_xlabel("change, in units of each feature's scale")
+        key([drawn], own=ax is None)
+    return drawn
+
+
+def _beside(before: str, after: str) -> str:
+    """Put both values in one line, or each in lines of its own."""
+    if len(before) + len(after) + 3 <= WORDS:
+        return wrapped(f"{before} → {after}", WORDS)
+    return f"{wrapped(f'{before} →', WORDS, 2)}\n{wrapped(after, WORDS, 2)}"
+
+
+def _all_words(table: pd.DataFrame) -> str:
+    columns = (table[name] for name in ("feature", "before", "after"))
+    return "; ".join(f"{f}: {b} → {a}" for f, b, a in zip(*columns, strict=True)) + "."
+
+
+def _empty(ax: Axes | None, words: str) -> Axes:
+    """Say that there is nothing to be seen."""
+    drawn: Axes = new_axes(1, 1, (6.4, 1.2))[0] if ax is None else ax
+    drawn.set_label(f"{words}.")
+    say_nothing(drawn, words)
+    return drawn
+
+
+def _name_rows(ax: Axes, place: NDArray[np.float64], height: float, names: list[str]) -> None:
+    ax.set_yticks(place, names)
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.spines["left"].set_visible(False)
+    ax.set_ylim(height, 0)
+
+
+def _draw_room(
+    ax: Axes, place: NDArray[np.float64], table: pd.DataFrame, measured: NDArray[np.bool_]
+) -> None:
+    """Draw how far the schema lets features go, as far as the axis shows it."""
+    low, high = (
+        np.clip(table[name].to_numpy(dtype=np.float64, na_value=np.nan), *ax.get_xlim())
+        for name in ("low", "high")
+    )
+    known = ~np.isnan(low) & ~np.isnan(high)
+    if known.any():
+        ax.barh(
+            place[measured][known],
+            (high - low)[known],
+            left=low[known],
+            height=0.12,
+            color=INK,
+            alpha=0.1,
+            zorder=0,
+            label="as far as allowed",
+        )
+
+
+def _draw_dumbbells(
+    ax: Axes, place: NDArray[np.float64], end: NDArray[np.float64], measured: NDArray[np.bool_]
+) -> None:
+    kinds: tuple[tuple[NDArray[np.bool_], str, str, Any, str], ...] = (
+        (measured, "o", BLUE, "-", "asked for"),
+        (~measured, "s", VERMILION, (0, (3, 2)), "asked for, another category"),
+    )
+    for some, sign, colour, dashes, label in kinds:
+        if not some.any():
+            continue
+        ax.hlines(
+            place[some], 0, end[some], color=colour, linewidth=2.2, linestyle=dashes, zorder=2
+        )
+        open_: Any = {"markerfacecolor": PAPER, "markeredgewidth": 1.8}
+        ax.plot(
+            np.zeros(some.sum()),
+            place[some],
+            sign,
+            color=colour,
+            ms=7,
+            zorder=3,
+            label="today",
+            **open_,
+        )
+        ax.plot(end[some], place[some], sign, color=colour, ms=8, zorder=4, label=label)
+
+
+def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw which features recourse asks people to change, most asked first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With columns ``feature`` and ``share``, as `asked_table` gives. Where there are ``people``,
+        ``rising``, ``falling`` and ``switching``, bars are split by them. Of more than fifteen
+        features a line tells how many more there are.
+    ax : Axes, optional
+        To draw on; a new figure, as high as it needs to be, unless given.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"feature": ["savings", "amount"], "share": [0.25, 0.75]})
+    >>> ax = asked_features(table)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['amount', 'savings']
+    >>> [float(bar.get_width()) for bar in ax.patches]
+    [0.75, 0.25]
+    """
+    check_table(table, ["feature", "share"], "asked_features", "robx.plots.asked_table")
+    check_ax(ax, "asked_features")
+    share = pd.Series(numbers(table, "share", "asked_features"), index=table.index).fillna(0)
+    lines = table.assign(share=share).sort_values("share", ascending=False, kind="stable")
+    shown, rest = lines.iloc[:MOST], lines.iloc[MOST:]
+    names = [wrapped(name, NAME) for name in shown["feature"]]
+    with styled():
+        if not names:
+            return _empty(ax, "Nobody is asked to change anything")
+        place, height = places([[name] for name in names])
+        drawn: Axes = new_axes(1, 1, (6.4, height + 0.55))[0] if ax is None else ax
+        dress(drawn, "x")
+        told = zip(shown["feature"], shown["share"], strict=True)
+        said = ", ".join(f"{feature} {in_percent(share)}" for feature, share in told)
+        drawn.set_label(f"Share of people who are asked to change a feature: {said}.")
+        _draw_shares(drawn, place, shown)
+        _name_rows(drawn, place, height, names)
+        drawn.set_xlim(0, 1.12 * (float(shown["share"].max()) or 1))
+        drawn.xaxis.set_major_formatter(percent())
+        more = "" if rest.empty else _rest(rest)
+        drawn.set_xlabel(f"people who are asked to change it{more}")
+        key([drawn], own=ax is None)
+    return drawn
+
+
+def _draw_shares(ax: Axes, place: NDArray[np.float64], lines: pd.DataFrame) -> None:
+    """Draw bars, in parts by direction where these are known, with their shares at the end."""
+    share = lines["share"].to_numpy()
+    if {"people", *(way[0] for way in WAYS)} <= set(lines.columns):
+        people = np.maximum(numbers(lines, "people", "asked_features"), 1)
+        start = np.zeros(len(lines))
+        for name, label, colour, hatch in WAYS:
+            part = share * numbers(lines, name, "asked_features") / people
+            if part.any():
+                ax.barh(
+                    place,
+                    part,
+                    left=start,
+                    height=0.23,
+                    facecolor=colour,
+                    hatch=hatch,
+                    edgecolor=PAPER,
+                    linewidth=0.6,
+                    label=label,
+                )
+            start += part
+    else:
+        ax.barh(place, share, height=0.23, facecolor=BLUE, edgecolor=PAPER, linewidth=0.6)
+    for y, value in zip(place, share, strict=True):
+        ax.annotate(
+            in_percent(value),
+            (value, y),
+            (4, 0),
+            textcoords="offset points",
+            va="center_baseline",
+            size=SMALL,
+            color=INK,
+        )
+
+
+def _rest(rest: pd.DataFrame) -> str:
+    """Say what is not drawn. Shares are not summed: one person may be asked for several."""
+    n, most = len(rest), float(rest["share"].max())
+    return f"\n(and {n} more feature{'s' if n > 1 else ''}, at most {in_percent(most)} each)"

@@ -1,0 +1,145 @@
+"""Plots as files, and as SVG text to stand in a page."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import os
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from robx.errors import InvalidInput
+from robx.files import atomically
+from robx.plots.style import INK, PAPER, styled
+
+__all__ = ["save", "svg"]
+
+#: Endings of plots, and what matplotlib would write of the clock and of itself.
+ENDINGS: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+}
+
+
+def svg(axes: Any, title: str | None = None) -> str:
+    """Give a plot as SVG text, to stand in an HTML page.
+
+    It takes text and axes in the page's own colour (``currentColor``) and font, on no ground, so
+    that it is at home on a light and a dark page. Open signs are filled with ``--robx-paper``, or
+    the page's canvas where nobody sets that. Words for those who do not see it are in it. The same
+    plot gives the same text; ids differ from those of other plots.
+
+    Parameters
+    ----------
+    axes : Axes or array of Axes
+        What a function of `robx.plots` returned.
+    title : str, optional
+        What the plot is called, for those who do not see it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from robx.plots import asked_features
+    >>> table = pd.DataFrame({"feature": ["savings"], "share": [0.25]})
+    >>> text = svg(asked_features(table), title="What people are asked")
+    >>> text.startswith("<svg"), "currentColor" in text, "<title" in text
+    (True, True, True)
+    """
+    figure = _figure_of(axes, "svg")
+    text = _written(figure, "svg", transparent=True).decode("utf-8")
+    text = text[text.index("<svg") :].strip()
+    for unneeded in (r"<!--.*?-->", r"<metadata>.*?</metadata>", r"<style\b.*?</style>"):
+        text = re.sub(unneeded, "", text, flags=re.DOTALL)
+    text = text.replace(INK, "currentColor").replace(PAPER, "var(--robx-paper, Canvas)")
+    text = re.sub(r"font-family: [^;\"]*;? ?", "", text)  # the page's own
+    words = " ".join(said for ax in figure.axes if (said := str(ax.get_label())))
+    return _named(text, title or "Plot", words)
+
+
+def _named(text: str, title: str, words: str) -> str:
+    """Give the picture its words, and ids that no other picture has."""
+    own = hashlib.sha256(f"{title}\n{words}\n{text}".encode()).hexdigest()[:10]
+    text = re.sub(r'\bid="', f'id="r{own}-', text)
+    text = re.sub(r'(href="#|url\(#)', rf"\g<1>r{own}-", text)
+    head, _, rest = text.partition(">")
+    size = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"', head)
+    assert size is not None  # noqa: S101 - matplotlib always writes it
+    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
+    head += (
+        f' width="{size[1]}pt" height="{size[2]}pt" role="img" '
+        f'aria-labelledby="r{own}-title r{own}-desc" stroke-linejoin="round" '
+        'stroke-linecap="butt" style="max-width: 100%; height: auto"'
+    )
+    said = f'<title id="r{own}-title">{escape(title)}</title>'
+    said += f'<desc id="r{own}-desc">{escape(words)}</desc>'
+    return f"{head}>{said}{rest}"
+
+
+def save(axes: Any, path: str | os.PathLike[str]) -> None:
+    """Write a plot to a `.png`, `.svg` or `.pdf` file, on white; the same plot, the same bytes.
+
+    Parameters
+    ----------
+    axes : Axes or array of Axes
+        What a function of `robx.plots` returned.
+    path : path
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile
+    >>> from robx.plots import asked_features
+    >>> table = pd.DataFrame({"feature": ["savings"], "share": [0.25]})
+    >>> file = Path(tempfile.mkdtemp()) / "asked.png"
+    >>> save(asked_features(table), file)
+    >>> file.read_bytes()[1:4]
+    b'PNG'
+    """
+    figure = _figure_of(axes, "save")
+    file = Path(path)
+    if file.suffix not in ENDINGS:
+        raise InvalidInput(
+            f"A plot is saved as {', '.join(ENDINGS)}. Got '{file.name}'. Name one of these."
+        )
+    data = _written(figure, file.suffix[1:], transparent=False)
+    with atomically(file) as temporary:
+        temporary.write_bytes(data)
+
+
+def _written(figure: Figure, kind: str, *, transparent: bool) -> bytes:
+    buffer = io.BytesIO()
+    with styled():
+        # Laying out starts from where things were left last time: so a copy is laid out.
+        copy.deepcopy(figure).savefig(
+            buffer,
+            format=kind,
+            dpi=150,
+            metadata=ENDINGS[f".{kind}"],
+            transparent=transparent,
+        )
+    return buffer.getvalue()
+
+
+def _figure_of(axes: Any, owner: str) -> Figure:
+    given = list(np.ravel(np.asarray([axes] if isinstance(axes, Axes) else axes, dtype=object)))
+    if not given or not all(isinstance(ax, Axes) for ax in given):
+        raise InvalidInput(
+            f"{owner} takes the Axes that a function of robx.plots returned. Got "
+            f"{type(axes).__name__}."
+        )
+    figure = given[0].figure
+    top = figure if isinstance(figure, Figure) else given[0].get_figure(root=True)
+    if top is None or any(ax.get_figure(root=True) is not top for ax in given):
+        raise InvalidInput(f"{owner} takes Axes of one figure. Got Axes of several, or of none.")
+    return top

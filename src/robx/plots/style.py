@@ -1,0 +1,237 @@
+"""How plots look: colours, signs, and axes that are ready to be drawn on.
+
+Everything is a plain Figure, without pyplot: no plot is known to anybody but its caller. Text, axes
+and grid have the one colour `INK`, and what lies behind them is `PAPER`; `robx.plots.svg` turns
+both into the colours of the page around it, so that a plot is at home on a light and a dark one.
+Curves differ in sign and dashes, and bars in hatching, so that nothing depends on colour alone.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from matplotlib.transforms import ScaledTranslation
+from numpy.typing import NDArray
+
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "INK",
+    "PAPER",
+    "PINK",
+    "SERIES",
+    "SMALL",
+    "VERMILION",
+    "dress",
+    "in_percent",
+    "key",
+    "mark_tau",
+    "new_axes",
+    "percent",
+    "places",
+    "plain_numbers",
+    "say_nothing",
+    "styled",
+    "wrapped",
+]
+
+#: Of Okabe and Ito, told apart by people who do not see all colours. The lightest are left out:
+#: these have a contrast of three and more with white and with black.
+BLUE, VERMILION, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#808080"
+#: Text, axes, grid; and what lies behind. No plot may use them for anything else.
+INK, PAPER = "#1a1a1a", "#fefefe"
+#: Colour, sign and dashes of one curve after the other.
+SERIES: tuple[tuple[str, str, Any], ...] = (
+    (BLUE, "o", "-"),
+    (VERMILION, "s", (0, (5, 2))),
+    (GREEN, "^", (0, (1, 1.2))),
+    (PINK, "D", (0, (6, 2, 1, 2))),
+    (INK, "X", (0, (3, 1.5))),
+    (GREY, "v", (0, (8, 2))),
+    (BLUE, "P", (0, (2, 2))),
+    (VERMILION, "<", (0, (4, 1, 1, 1))),
+    (GREEN, ">", (0, (7, 3))),
+    (PINK, "*", (0, (1, 2.5))),
+)
+#: Points of text: numbers at axes and in keys, and what axes are called.
+SMALL, NORMAL = 8.5, 9.5
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": NORMAL,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "axes.linewidth": 0.8,
+    "figure.facecolor": "white",
+    "hatch.linewidth": 0.7,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5.0,
+    "savefig.facecolor": "auto",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "robx",
+    "pdf.fonttype": 42,
+    "text.usetex": False,
+    "axes.unicode_minus": True,
+    "mathtext.default": "regular",
+}
+MINUS = "\N{MINUS SIGN}"
+#: Matplotlib's words for letters that its font lacks; a browser has them.
+NO_GLYPH = r"Glyph \d+ .* missing from font"
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in this style, whatever the caller's own is."""
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
+        yield
+
+
+def plain_numbers() -> FuncFormatter:
+    """Write numbers at an axis without zeros that say nothing."""
+    return FuncFormatter(lambda number, _: f"{round(number, 12):g}".replace("-", MINUS))
+
+
+def percent() -> FuncFormatter:
+    """Write shares at an axis as percent, with as many digits as they need."""
+    return FuncFormatter(lambda share, _: f"{round(100 * share, 6):.4g}%")
+
+
+def new_axes(
+    n_rows: int, n_columns: int, size: tuple[float, float], **shared: Any
+) -> NDArray[np.object_]:
+    """Make a figure of its own, and give its axes: (n_rows * n_columns,) Axes."""
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return np.asarray(figure.subplots(n_rows, n_columns, squeeze=False, **shared)).ravel()
+
+
+def dress(ax: Axes, grid: Literal["x", "y", "both", "none"] = "y") -> None:
+    """Take away what only adds lines, and colour the rest.
+
+    Ticks are made when they are drawn, by the style of that moment; so they are told now.
+    """
+    ax.spines[["top", "right"]].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set(color=INK, linewidth=0.8)
+    ax.tick_params(which="both", color=INK, labelcolor=INK, labelsize=SMALL, width=0.8, length=3)
+    ax.set_axisbelow(True)
+    if grid != "none":
+        ax.grid(True, axis=grid, color=INK, alpha=0.13, linewidth=0.7, linestyle="-")
+
+
+def wrapped(text: str, width: int, most: int = 3) -> str:
+    """Break a long text into lines, and leave out its middle where there would be too many.
+
+    Examples
+    --------
+    >>> print(wrapped("savings agreement or life insurance", 20))
+    savings agreement or
+    life insurance
+    >>> print(wrapped("months since the most recent delinquency, first account", 20, most=2))
+    months since the
+    m…ncy, first account
+    """
+    plain = " ".join(str(text).split())
+    lines, kept = textwrap.wrap(plain, width) or [""], width * most
+    while len(lines) > most:
+        half = (kept - 1) // 2
+        lines = textwrap.wrap(f"{plain[: kept - half - 1]}…{plain[-half:]}", width)
+        kept -= 1
+    # A dollar sign would start a formula.
+    return "\n".join(lines).replace("$", r"\$")
+
+
+def in_percent(share: float) -> str:
+    """Write a share as percent, also a small one.
+
+    Examples
+    --------
+    >>> in_percent(0.25), in_percent(0.004), in_percent(0.0)
+    ('25%', '0.4%', '0%')
+    """
+    return f"{share:.0%}" if share >= 0.0095 or share == 0 else f"{100 * share:.1g}%"
+
+
+def places(rows: Sequence[Sequence[str]]) -> tuple[NDArray[np.float64], float]:
+    """Give rows of texts room for their lines: the middle of each in inches, and the whole."""
+    lines = np.array([max(text.count("\n") + 1 for text in row) for row in rows])
+    heights = 0.17 + 0.165 * lines
+    ends = np.cumsum(heights)
+    return ends - heights / 2, float(ends[-1])
+
+
+def key(axes: Sequence[Axes], *, own: bool, under: Axes | None = None) -> None:
+    """Say what the signs mean, below a figure of our own, or below one of the caller's axes.
+
+    A figure of our own grows by what the key takes. Of the caller's, the last has it unless said.
+    """
+    found: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if not found:
+        return
+    ax, figure = under or axes[-1], axes[0].get_figure(root=True)
+    assert figure is not None  # noqa: S101 - for the type checker
+    make, width = (figure.legend, figure.bbox.width) if own else (ax.legend, ax.bbox.width)
+    # Below the numbers and the name of the axis, however high the axes are.
+    down = -(24 + 13 * (ax.get_xlabel().count("\n") + 1)) / 72
+    below = ax.transAxes + ScaledTranslation(0, down, figure.dpi_scale_trans)
+    place: Any = {"loc": "outside lower center"}
+    if not own:
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+        place["borderaxespad"] = 0.0
+    for columns in range(min(len(found), 5), 0, -1):
+        legend = make(
+            handles=list(found.values()),
+            labels=list(found),
+            ncols=columns,
+            labelcolor=INK,
+            fontsize=SMALL,
+            frameon=False,
+            handlelength=2.6,
+            **place,
+        )
+        box = legend.get_window_extent()
+        if columns == 1 or box.width <= 0.98 * width:
+            break
+        legend.remove()
+    if own:
+        wide, high = figure.get_size_inches()
+        figure.set_size_inches(wide, high + box.height / figure.dpi)
+
+
+def mark_tau(ax: Axes, tau: float, words: str) -> None:
+    """Draw tau across, with words above it; if it lies beyond the axis, only say where."""
+    low, high = ax.get_xlim()
+    share = float(np.clip((tau - low) / (high - low), 0, 1))
+    if low <= tau <= high:
+        ax.axvline(tau, color=INK, linestyle=(0, (4, 3)), linewidth=1.1, zorder=3)
+    elif words:
+        words = f"{words} →" if tau > high else f"← {words}"
+    side: Any = "right" if share > 0.75 else "left" if share < 0.25 else "center"
+    above: Any = {"transform": ax.transAxes, "ha": side, "va": "bottom"}
+    ax.text(share, 1.02, words, fontsize=SMALL, color=INK, **above)
+
+
+def say_nothing(ax: Axes, words: str) -> None:
+    """Say why there is nothing to be seen."""
+    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=INK)
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from plot_cases import NAN, WORDY, asked, changes, german, key_of
+from robx import plots
+
+
+def names(ax: Axes) -> list[str]:
+    return [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
+
+
+def ends(ax: Axes) -> dict[str, list[float]]:
+    """Where full signs are, by their label."""
+    return {
+        str(line.get_label()): np.asarray(line.get_xdata(), dtype=float).tolist()
+        for line in ax.get_lines()
+        if str(line.get_label()).startswith("asked for")
+    }
+
+
+def rectangles(ax: Axes) -> list[tuple[float, float]]:
+    """Left end and width of every bar."""
+    return [(bar.get_x(), bar.get_width()) for bar in ax.patches if isinstance(bar, Rectangle)]
+
+
+# --- one applicant --------------------------------------------------------------------------------
+
+
+def test_every_change_is_drawn_by_its_shift_and_said_in_words() -> None:
+    table = changes(5).assign(feature=list("abcde"), before="1", after=list("23456"))
+    ax = plots.before_after(table)
+    shifts = table["shift"].dropna().tolist()
+    assert ends(ax) == {"asked for": shifts, "asked for, another category": [1.0]}
+    assert names(ax) == list("abcde")
+    assert [text.get_text() for text in ax.texts] == [f"1 → {k}" for k in range(2, 7)]
+    assert ax.get_label() == "a: 1 → 2; b: 1 → 3; c: 1 → 4; d: 1 → 5; e: 1 → 6."
+    places = [text.get_position()[1] for text in ax.texts]
+    assert places == ax.get_yticks().tolist()
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is at the top
+
+
+def test_signs_stand_at_the_height_of_their_names() -> None:
+    ax = plots.before_after(changes(5))
+    heights = ax.get_yticks()
+    lines = {str(line.get_label()): line for line in ax.get_lines()}
+    is_category = np.array([k == 3 for k in range(5)])
+    assert np.array_equal(lines["asked for"].get_ydata(), heights[~is_category])
+    assert np.array_equal(lines["asked for, another category"].get_ydata(), heights[is_category])
+
+
+def test_the_band_is_what_the_schema_leaves_as_far_as_it_is_seen() -> None:
+    table = changes(3).assign(shift=[0.5, -0.5, 0.2], low=[0, -np.inf, NAN], high=[0.55, 0, NAN])
+    ax = plots.before_after(table)
+    left, _ = ax.get_xlim()
+    assert np.array(rectangles(ax)) == pytest.approx(np.array([[0, 0.55], [left, -left]]))
+    without = plots.before_after(table.drop(columns=["low", "high"]))
+    assert rectangles(without) == []
+    assert "as far as allowed" not in key_of(without)
+
+
+def test_long_words_keep_both_values() -> None:
+    (text,) = plots.before_after(changes(2)[1:]).texts
+    before, after = text.get_text().split(" →\n")
+    assert before.replace("\n", " ") == WORDY
+    assert after.replace("\n", " ").startswith("not savings")
+    assert after.endswith("sort")
+
+
+def test_nobody_who_changes_nothing_gets_an_empty_picture() -> None:
+    ax = plots.before_after(changes(0))
+    assert [text.get_text() for text in ax.texts] == ["Nothing changes"]
+
+
+def test_a_real_answer_is_drawn_as_it_is_told() -> None:
+    _, answers, _, _ = german()
+    i = int(np.flatnonzero(answers.ok)[0])
+    ax = plots.before_after(plots.change_table(answers, i))
+    assert str(ax.get_label()) == "; ".join(answers.changes[i]) + "."
+
+
+# --- all applicants -------------------------------------------------------------------------------
+
+
+def test_bars_are_shares_in_parts_by_direction_most_asked_first() -> None:
+    table = asked(2).assign(
+        feature=["few", "many"],
+        people=[10, 40],
+        share=[0.2, 0.8],
+        rising=[10, 10],
+        falling=[0, 20],
+        switching=[0, 10],
+    )
+    ax = plots.asked_features(table)
+    assert names(ax) == ["many", "few"]
+    parts = [(round(left, 9), round(width, 9)) for left, width in rectangles(ax)]
+    assert parts == [(0, 0.2), (0, 0.2), (0.2, 0.4), (0.2, 0), (0.6, 0.2), (0.2, 0)]
+    assert [text.get_text() for text in ax.texts] == ["80%", "20%"]
+    assert key_of(ax) == ["to rise", "to fall", "to another category"]
+
+
+def test_a_direction_that_nobody_takes_is_not_in_the_key() -> None:
+    table = asked(2).assign(people=30, rising=0, falling=30, switching=0)
+    assert key_of(plots.asked_features(table)) == ["to fall"]
+
+
+def test_without_directions_bars_are_whole() -> None:
+    ax = plots.asked_features(asked(2)[["feature", "share"]])
+    assert rectangles(ax) == [(0, 60 / 80), (0, 59 / 80)]
+    assert key_of(ax) == []
+
+
+def test_fifteen_features_are_drawn_and_the_others_told() -> None:
+    assert "more" not in plots.asked_features(asked(15)).get_xlabel()
+    ax = plots.asked_features(asked(30))
+    assert len(names(ax)) == 15
+    assert ax.get_xlabel().endswith("(and 15 more features, at most 56% each)")
+    assert (
+        plots.asked_features(asked(16))
+        .get_xlabel()
+        .endswith("(and 1 more feature, at most 56% each)")
+    )
+
+
+def test_long_names_stay_different() -> None:
+    shown = names(plots.asked_features(asked(15)))
+    assert len(set(shown)) == 15
+    assert max(map(len, shown)) <= 3 * 24 + 2
+
+
+def test_small_shares_are_told() -> None:
+    ax = plots.asked_features(asked(2).assign(share=[0.004, 0.0]))
+    assert [text.get_text() for text in ax.texts] == ["0.4%", "0%"]
