@@ -1,0 +1,1 @@
+"""The summary of a report as a page (`html`, with its templates beside it) and as `markdown`."""

@@ -1,0 +1,57 @@
+"""One summary of plain values, from which the page, the JSON and the Markdown are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from robx.checking import Check
+from robx.problem import Counterfactuals
+from robx.reporting.headline import UNITS, headline
+from robx.reporting.limits import limits
+from robx.reporting.people import applicant_rows, asked_of_people, outcomes, reasons
+from robx.reporting.pictures import picture_tables
+from robx.reporting.settings import chosen, provenance, tau_of
+from robx.reporting.validity import validity
+
+__all__ = ["FORMAT", "summarize"]
+
+FORMAT = 1
+
+
+def summarize(
+    answers: Counterfactuals,
+    checks: Sequence[Check],
+    evaluation: Any,
+    stability: Any,
+    title: str,
+    date: str | None,
+) -> dict[str, Any]:
+    """Gather all that a report says, as values that JSON has.
+
+    Parameters are those of `robx.report`, checked.
+    """
+    ended = outcomes(answers)
+    asked = asked_of_people(answers)
+    sure = validity(answers, checks, evaluation)
+    certificate = answers.certificate
+    n_models = None if certificate is None else certificate.n_models
+    counts = {row["status"]: row["people"] for row in ended}
+    return {
+        "robx_report": FORMAT,
+        "title": title,
+        "date": date,
+        "headline": headline(counts, asked, sure, n_models, tau_of(answers) is not None),
+        "outcomes": ended,
+        "reasons": reasons(answers),
+        "asked": {**asked, "words": f"Cost is {UNITS[answers.norm]}."},
+        "validity": sure,
+        "pictures": picture_tables(answers, evaluation, stability),
+        "n_models": n_models,
+        "confidence": None if certificate is None else certificate.confidence,
+        "n_checks": len(checks),
+        "applicants": applicant_rows(answers, checks),
+        "settings": chosen(answers),
+        "limits": limits(answers),
+        "provenance": provenance(answers),
+    }
