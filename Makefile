@@ -6,17 +6,20 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check bench bench-methods tables tune fuzz format clean
+.PHONY: help demo test check docs bench bench-methods bench-peers tables tune fuzz wheel format clean
 
 help:
-	@echo "make demo           train a credit model and see which acceptances would survive a retraining"
+	@echo "make demo           robx demo: recourse for declined applicants, before and after a retraining"
 	@echo "make test           run the tests"
 	@echo "make check          lint, types, layers"
+	@echo "make docs           the pages, into docs/_build/html"
 	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
+	@echo "make bench-peers    the same question to DiCE, NICE, OCEAN and RobustX, as far as they are installed"
 	@echo "make tables         the paper's tables, ours beside its: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier"
 	@echo "make tune           search for the hyperparameters of the tables' models again; DATA=..."
 	@echo "make fuzz           thousands of damaged model files (slow)"
+	@echo "make wheel          build the wheel, install it by itself, run robx demo from it"
 
 $(VENV)/pip: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robx needs Python 3.11 or later: make PYTHON=python3.12 ...")'
@@ -25,7 +28,7 @@ $(VENV)/pip: constraints.txt
 	@touch $@
 
 $(VENV)/demo: $(VENV)/pip pyproject.toml
-	$(INSTALL) --editable '.[xgboost]'
+	$(INSTALL) --editable .
 	@touch $@
 
 # DiCE comes without what it asks for: XGBoost with CUDA, 700 MB. What it needs is beside it.
@@ -38,13 +41,17 @@ $(VENV)/check: $(VENV)/test
 	$(INSTALL) --group check
 	@touch $@
 
+$(VENV)/docs: $(VENV)/test
+	$(INSTALL) --group docs
+	@touch $@
+
 $(VENV)/experiments: $(VENV)/pip pyproject.toml
 	$(INSTALL) --editable . --group experiments jsonschema
 	$(INSTALL) --no-deps dice-ml raiutils
 	@touch $@
 
 demo: $(VENV)/demo
-	@$(BIN)/python examples/german.py
+	@$(BIN)/robx demo
 
 # The kernels' tests run a second time as plain Python, with the compiler off.
 test: $(VENV)/test
@@ -61,12 +68,28 @@ format: $(VENV)/check
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# Warnings are errors; nothing is fetched.
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -W --keep-going --quiet --builder html docs docs/_build/html
+
+# The wheel in an environment of its own, without the repository.
+wheel: $(VENV)/pip
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -c constraints.txt --wheel-dir dist .
+	$(PYTHON) -m venv dist/venv
+	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd dist && venv/bin/robx demo
+
 bench: $(VENV)/test
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.frugal $(if $(HELOC),--heloc $(HELOC))
 
 bench-methods: $(VENV)/test
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.counterfactuals
+
+# Tools that cannot share an environment are named by their interpreters: PEERS="--nice-python ...".
+bench-peers: $(VENV)/test
+	$(BIN)/python -m benchmarks.peers --out . $(PEERS)
 
 DATA ?= german
 EXPERIMENT = $(BIN)/python -m experiments.$(1) --data $(DATA) $(if $(HELOC),--heloc $(HELOC))
@@ -81,4 +104,4 @@ fuzz: $(VENV)/test
 	ROBX_FUZZ=3000 $(BIN)/python -m pytest --numprocesses auto -m fuzz
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist docs/_build docs/auto_gallery docs/reference/generated robx-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,9 +13,12 @@ from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, U
 if TYPE_CHECKING:
     from robx import datasets as datasets
     from robx import metrics as metrics
+    from robx import plots as plots
     from robx import scenarios as scenarios
     from robx.bounding import InvalidationBound as InvalidationBound
     from robx.bounding import invalidation_bound as invalidation_bound
+    from robx.checking import Check as Check
+    from robx.checking import check as check
     from robx.choosing import TauChoice as TauChoice
     from robx.choosing import choose_tau as choose_tau
     from robx.evaluation import Rehearsal as Rehearsal
@@ -37,7 +40,10 @@ if TYPE_CHECKING:
     from robx.problem import Counterfactuals as Counterfactuals
     from robx.problem import Problem as Problem
     from robx.problem import Status as Status
+    from robx.reporting import Report as Report
+    from robx.reporting import report as report
     from robx.retrained import certify as certify
+    from robx.retrained import retrainings as retrainings
     from robx.robustness import Noise as Noise
     from robx.robustness import Stability as Stability
     from robx.robustness import is_stable as is_stable
@@ -56,6 +62,8 @@ _ROOMS = {
     "BlackBox": "robx.trees",
     "Certificate": "robx.problem",
     "certify": "robx.retrained",
+    "check": "robx.checking",
+    "Check": "robx.checking",
     "choose_tau": "robx.choosing",
     "Closest": "robx.methods",
     "Conservative": "robx.methods",
@@ -78,6 +86,9 @@ _ROOMS = {
     "Noise": "robx.robustness",
     "Problem": "robx.problem",
     "Rehearsal": "robx.evaluation",
+    "report": "robx.reporting",
+    "Report": "robx.reporting",
+    "retrainings": "robx.retrained",
     "RobX": "robx.methods",
     "Schema": "robx.schema",
     "stability": "robx.robustness",
@@ -89,7 +100,7 @@ _ROOMS = {
 }
 
 #: Rooms that are used by their own names.
-_MODULES = ("datasets", "metrics", "scenarios")
+_MODULES = ("datasets", "metrics", "plots", "scenarios")
 
 __all__ = [  # noqa: PLE0604
     "ImportMismatch",

@@ -1,0 +1,140 @@
+"""`robx explain`: recourse for the applicants in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import robx
+from robx.cli.inputs import Inputs, check_out, load_models, made_method, with_inputs
+from robx.cli.options import FILE, METHODS, takes
+from robx.cli.screen import remark, show_json, show_table, shows_progress
+from robx.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from robx import Counterfactuals
+
+__all__ = ["explain"]
+
+FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": ".1%"}
+
+
+@click.command(short_help="Tell declined applicants what to change.")
+@takes("model", "data", "label", "schema", "applicants")
+@click.option(
+    "--out",
+    type=FILE,
+    help="File to write: .json or .parquet for everything, .csv for the table.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="default",
+    show_default=True,
+    help="How answers are found; robx is the paper's algorithm.",
+)
+@click.option("--tau", type=float, help="Least stability, for robx and conservative.")
+@click.option("--level", type=float, help="How firm answers are to be, 0 to 1, for default.")
+@click.option("--max-changes", type=int, help="Most features to change, for default.")
+@click.option("--norm", type=click.Choice(["1", "2"]), help="Of the cost: L1 (default) or L2.")
+@click.option(
+    "--answers",
+    "n_answers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="How many different ways to look for.",
+)
+@click.option(
+    "--models",
+    "n_models",
+    type=int,
+    default=48,
+    show_default=True,
+    help="How many models to train, with --label.",
+)
+@click.option(
+    "--retrained",
+    type=FILE,
+    multiple=True,
+    help="A retrained model of your own, in the place of --label; at least six, once for each.",
+)
+@takes("seed", "json")
+@with_inputs
+def explain(
+    inputs: Inputs,
+    applicants: str,
+    out: str | None,
+    method: str,
+    n_answers: int,
+    n_models: int,
+    retrained: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+    **parameters: Any,
+) -> None:
+    """Tell declined applicants what to change, so that it holds after a retraining.
+
+    \b
+    Examples
+      robx explain --model model.ubj --data train.csv --label good \\
+          --applicants declined.csv --schema schema.yaml --out recourse.json
+      robx explain --model model.txt --data train.csv --applicants declined.csv \\
+          --method robx --tau 0.7 --out recourse.csv
+      robx explain --model model.skops --data train.csv --label good \\
+          --applicants declined.csv --max-changes 2 --answers 3 --json
+    """
+    check_out(out, (".json", ".parquet", ".csv"))
+    people = inputs.people(applicants)
+    parameters["norm"] = None if parameters["norm"] is None else int(parameters["norm"])
+    chosen = made_method(method, parameters)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    later = load_models(retrained, unsafe_pickle=inputs.unsafe_pickle)
+    answer = robx.explain(
+        inputs.model,
+        inputs.X,
+        people,
+        y_train=inputs.y,
+        estimator=inputs.estimator,
+        models=later or None,
+        schema=inputs.schema,
+        target=inputs.wish,
+        threshold=inputs.threshold,
+        n_answers=n_answers,
+        n_models=n_models,
+        seed=seed,
+        progress=shows_progress(inputs.quiet),
+        **(given if method == "default" else {"method": chosen}),
+    )
+    _refuse_unreached(answer, parameters["tau"])
+    if out is not None:
+        answer.save(out)
+        remark(f"Wrote {out}.", quiet=inputs.quiet)
+    _show(answer, as_json=as_json, is_written=out is not None)
+
+
+def _refuse_unreached(answer: Counterfactuals, tau: float | None) -> None:
+    """A tau that no answer reaches is a mistake rather than a result."""
+    best = answer.stability[answer.answered]
+    if tau is not None and len(best) and not answer.ok.any():
+        raise InvalidInput(
+            f"Nobody reaches --tau {tau:g}: the most stable point that was found has a stability "
+            f"of {best.max():.3g}. Choose a lower one; `robx tau` shows what rows reach."
+        )
+
+
+def _show(answer: Counterfactuals, *, as_json: bool, is_written: bool) -> None:
+    table = answer.summary.rename_axis("applicant").reset_index()
+    counts = {str(name): int(n) for name, n in table["status"].value_counts().items()}
+    if as_json:
+        records = table.to_dict("records")
+        show_json({"method": answer.method, "counts": counts, "applicants": records})
+    elif is_written:
+        click.echo(f"{answer}")
+        first = next(iter(answer.ok.nonzero()[0]), None)
+        if first is not None:
+            click.echo(f"Such as {table['applicant'][first]}: {answer.words(int(first))}")
+    else:
+        columns = ["applicant", "status", "cost", "score", "stability", "validity_bound", "changes"]
+        show_table(table[[name for name in columns if name in table]], FORMATS)

@@ -1,0 +1,120 @@
+"""What people see, and what other programs read.
+
+Results go to standard output, remarks and progress to standard error. A table is aligned on a
+terminal, and separated by tabs, with a line of names, where the output is piped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+__all__ = ["remark", "show_json", "show_table", "shows_progress"]
+
+ELLIPSIS = "…"
+#: A column that is cut keeps at least so many letters.
+LEAST = 12
+
+
+def remark(text: str, *, quiet: bool = False) -> None:
+    """Say something that is not part of the result."""
+    if not quiet:
+        click.echo(text, err=True)
+
+
+def shows_progress(quiet: bool) -> bool:
+    """Whether somebody looks at a progress bar."""
+    return not quiet and sys.stderr.isatty()
+
+
+def show_json(value: Any) -> None:
+    """Print plain values; NaN becomes null."""
+    click.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def show_table(frame: Any, formats: Mapping[str, str] | None = None, *, indent: str = "") -> None:
+    """Print a pandas table: for people on a terminal, for programs elsewhere.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Its index is not shown.
+    formats : mapping from names to formats, optional
+        How people see the numbers of a column, such as ".1%". Programs get all digits.
+    """
+    names = [str(name) for name in frame.columns]
+    rows = frame.to_numpy(dtype=object).tolist()
+    if not sys.stdout.isatty():
+        for row in [names, *rows]:
+            click.echo("\t".join(map(_for_programs, row)))
+        return
+    said = formats or {}
+    cells = [[_for_people(c, said.get(n)) for c, n in zip(r, names, strict=True)] for r in rows]
+    right = [_is_number(frame[name]) for name in frame.columns]
+    for line in aligned(names, cells, right, shutil.get_terminal_size().columns - len(indent)):
+        click.echo(indent + line)
+
+
+def aligned(
+    names: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], width: int
+) -> list[str]:
+    """Lay a table out in columns; the last column is cut where the terminal ends.
+
+    Examples
+    --------
+    >>> rows = [["Ann", "0.5"], ["Bo", "12"]]
+    >>> for line in aligned(["who", "cost"], rows, right=[False, True], width=80):
+    ...     print(line)
+    who  cost
+    ---  ----
+    Ann   0.5
+    Bo     12
+    """
+    columns = [list(column) for column in zip(names, *rows, strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    if widths:
+        room = width - sum(widths[:-1]) - 2 * len(widths[:-1])
+        widths[-1] = min(widths[-1], max(room, LEAST))
+    lines = [names, ["-" * size for size in widths], *rows]
+    return ["  ".join(map(_fit, line, widths, right)).rstrip() for line in lines]
+
+
+def _fit(cell: str, width: int, right: bool) -> str:
+    shown = cell if len(cell) <= width else cell[: width - 1] + ELLIPSIS
+    return shown.rjust(width) if right else shown.ljust(width)
+
+
+def _is_number(column: Any) -> bool:
+    return bool(column.dtype.kind in "iuf")
+
+
+def _for_people(cell: Any, how: str | None) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if how is None and isinstance(cell, float):
+        how = ".3g"
+    return format(cell, how) if how else str(cell)
+
+
+def _for_programs(cell: Any) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    return " ".join(str(cell).split()) if isinstance(cell, str) else str(cell)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "tolist"):  # of numpy
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,106 @@
+"""`robx tau`: how much stability to ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import robx
+from robx.cli.inputs import PICTURES, TABLES, Inputs, check_out, load_models, with_inputs
+from robx.cli.options import FILE, takes
+from robx.cli.screen import remark, show_json, show_table
+from robx.errors import InvalidInput
+
+__all__ = ["tau"]
+
+SHARES = ("quantile", "passing", "validity", "worst_validity", "coverage")
+FORMATS = {"tau": ".3f", "cost": ".2f", "n_changes": ".1f", **dict.fromkeys(SHARES, ".1%")}
+
+
+@click.command(short_help="Choose how much stability RobX asks for.")
+@takes("model", "data", "label", "schema")
+@click.option("--applicants", type=FILE, help="Who asks; with --label or --retrained: a sweep.")
+@click.option(
+    "--retrained",
+    type=FILE,
+    multiple=True,
+    help="A retrained model to judge answers, in the place of --label; once for each.",
+)
+@click.option(
+    "--models",
+    "n_models",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="How many models to train, with --label.",
+)
+@click.option(
+    "--validity",
+    type=float,
+    default=0.97,
+    show_default=True,
+    help="The share of answers that retrained models are to accept.",
+)
+@click.option("--plot", type=FILE, help="File for the plot: .png, .svg or .pdf.")
+@click.option("--out", type=FILE, help="File for the table: .csv or .parquet.")
+@takes("seed", "json")
+@with_inputs
+def tau(
+    inputs: Inputs,
+    applicants: str | None,
+    retrained: tuple[str, ...],
+    n_models: int,
+    validity: float,
+    plot: str | None,
+    out: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Choose tau, the stability that RobX asks of an answer.
+
+    Without --applicants: a quantile of the stability of accepted rows. With --applicants, and
+    --label or --retrained: a sweep, the least tau whose answers retrained models accept.
+
+    \b
+    Examples
+      robx tau --model model.ubj --data train.csv
+      robx tau --model model.ubj --data train.csv --label good --applicants declined.csv \\
+          --plot tau.png
+      robx tau --model model.ubj --data train.csv --applicants declined.csv \\
+          --retrained jan.ubj --retrained feb.ubj --json
+    """
+    from robx.files import write_table
+
+    check_out(out, TABLES)
+    check_out(plot, PICTURES, "--plot")
+    if applicants is None:
+        choice = robx.choose_tau(inputs.problem)
+        drawn: Any = robx.plots.stability_table(inputs.problem, inputs.X)
+    else:
+        later = _later(inputs, retrained, n_models, seed)
+        people = inputs.people(applicants)
+        choice = robx.choose_tau(inputs.problem, people, later, validity=validity)
+        drawn = choice.table
+    if out is not None:
+        write_table(choice.table, out)
+        remark(f"Wrote {out}.", quiet=inputs.quiet)
+    if plot is not None:
+        draw = robx.plots.histograms if applicants is None else robx.plots.tau_sweep
+        robx.plots.save(draw(drawn, choice.tau), plot)
+        remark(f"Wrote {plot}.", quiet=inputs.quiet)
+    if as_json:
+        records = choice.table.to_dict("records")
+        show_json({"tau": choice.tau, "reason": choice.reason, "table": records})
+    else:
+        remark(f"tau = {choice.tau:.4g}: {choice.reason}.", quiet=inputs.quiet)
+        show_table(choice.table, FORMATS)
+
+
+def _later(inputs: Inputs, retrained: tuple[str, ...], n_models: int, seed: int) -> list[Any]:
+    """Give the models that judge the answers: given, or trained on random thirds of the rows."""
+    if bool(retrained) == (inputs.y is not None):
+        raise InvalidInput("A sweep needs models to judge: give --label or --retrained, not both.")
+    if retrained:
+        return load_models(retrained, unsafe_pickle=inputs.unsafe_pickle)
+    return list(robx.retrainings(inputs.estimator, inputs.X, inputs.y, n_models, seed))

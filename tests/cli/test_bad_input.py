@@ -1,0 +1,102 @@
+"""Bad input at every door: one sentence, what to do, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cli_cases import Run, train
+
+#: What is wrong, the option that brings it, and what must be said.
+WRONG: dict[str, tuple[str, str, str]] = {
+    "no such model": ("--model", "gone.ubj", "no model file at"),
+    "a folder for a model": ("--model", ".", "no model file at"),
+    "a model that is text": ("--model", "words.ubj", "words.ubj"),
+    "an unknown kind of model": ("--model", "model.onnx", "does not know model files"),
+    "a pickle": ("--model", "model.pkl", "runs code when it is loaded"),
+    "a model of another shape": ("--model", "small.ubj", "column"),
+    "no such table": ("--data", "gone.csv", "gone.csv"),
+    "an empty table": ("--data", "empty.csv", "empty.csv"),
+    "a table without rows": ("--data", "header.csv", "header.csv"),
+    "a table with a column too few": ("--data", "narrow.csv", "housing"),
+    "a text column": ("--data", "text.csv", "amount"),
+    "a table of another kind": ("--data", "model.ubj", "model.ubj"),
+    "no such applicants": ("--applicants", "gone.csv", "gone.csv"),
+    "empty applicants": ("--applicants", "empty.csv", "empty.csv"),
+    "applicants with a column too few": ("--applicants", "narrow.csv", "housing"),
+    "applicants with text": ("--applicants", "text.csv", "amount"),
+    "no such schema": ("--schema", "gone.yaml", "gone.yaml"),
+    "a schema that is none": ("--schema", "train.csv", "train.csv"),
+    "a schema of other columns": ("--schema", "other.yaml", "income"),
+    "no such label": ("--label", "gone", "gone"),
+    "a label that is always the same": ("--label", "same", "same.csv"),
+    "no such name": ("--id", "gone", "gone"),
+    "a threshold beyond 1": ("--threshold", "1.5", "threshold"),
+    "a target that is no class": ("--target", "7", "7"),
+    "parameters without labels": ("--params", "params.yaml", "--label"),
+    "a tau nobody reaches": ("--tau", "0.999", "`robx tau`"),
+    "a tau that is no number": ("--tau", "high", "high"),
+    "an ending of no table": ("--out", "recourse.docx", ".parquet or .csv"),
+    "a folder that is not there": ("--out", "nowhere/recourse.json", "does not exist"),
+    "a method that takes no tau": ("--method", "nearest", "--tau"),
+}
+
+
+@pytest.fixture(scope="module")
+def messy(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the folder, with all that can be wrong in it."""
+    folder = Path(shutil.copytree(folder, tmp_path_factory.mktemp("messy") / "files"))
+    table = pd.read_csv(folder / "train.csv")
+    table.drop(columns="housing").to_csv(folder / "narrow.csv", index=False)
+    table.assign(amount="much").to_csv(folder / "text.csv", index=False)
+    table.assign(same=1).to_csv(folder / "same.csv", index=False)
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    table[:0].to_csv(folder / "header.csv", index=False)
+    (folder / "words.ubj").write_text("not a model", encoding="utf-8")
+    (folder / "model.onnx").write_text("not ours", encoding="utf-8")
+    (folder / "model.pkl").write_bytes(pickle.dumps({"no": "model"}))
+    (folder / "other.yaml").write_text(
+        "robx_schema: 1\nfeatures:\n- name: income\n  kind: continuous\n", encoding="utf-8"
+    )
+    train(table[["amount", "savings"]], table["good"]).save_model(folder / "small.ubj")
+    return folder
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_one_sentence_says_what_to_do(
+    wrong: str, messy: Path, call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(messy)
+    before = {file.name for file in messy.iterdir()}
+    option, value, said = WRONG[wrong]
+    given = {"--model": "model.ubj", "--data": "train.csv", "--applicants": "people.csv"}
+    given |= {"--method": "robx", "--tau": "0.6", "--out": str(tmp_path / "out.json")}
+    given |= {"--id": "who"} if option != "--applicants" else {}
+    given |= {"--schema": "schema.yaml"} if option != "--label" else {}
+    given[option] = value
+    given |= {"--data": "same.csv"} if value == "same" else {}
+    ran = call("explain", *(word for pair in given.items() for word in pair))
+    assert ran.code == 2, ran
+    assert "Traceback" not in ran.err
+    complaint = [line for line in ran.err.splitlines() if line.startswith("Error: ")]
+    assert len(complaint) == 1, ran.err
+    assert said in complaint[0]
+    assert ran.out == ""
+    assert not any(tmp_path.iterdir())
+    assert {file.name for file in messy.iterdir()} == before
+
+
+def test_a_pickle_is_loaded_when_asked_for_in_so_many_words(
+    folder: Path, call: Run, tmp_path: Path
+) -> None:
+    table = pd.read_csv(folder / "train.csv")
+    model = train(table[pd.read_csv(folder / "people.csv").columns[1:]], table["good"])
+    file = tmp_path / "mine.pkl"
+    file.write_bytes(pickle.dumps(model))
+    words = ["stability", "--model", file, "--data", folder / "train.csv", "--label", "good"]
+    assert call(*words).code == 2
+    assert call(*words, "--unsafe-pickle").code == 0

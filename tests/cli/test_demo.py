@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import robx
+from cli_cases import Run
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def readme_figures() -> dict[str, list[str]]:
+    """What the README shows of the demo's table."""
+    shown = README.read_text(encoding="utf-8").split("answered  cost")[1].split("(Cost")[0]
+    cells = [re.split(r"  +", line.strip()) for line in shown.splitlines()[2:] if line.strip()]
+    return {line[0]: line[1:] for line in cells}
+
+
+def rounded(cells: list[str]) -> list[str]:
+    answered, cost, changes, kept, inliers = cells
+    numbers = f"{float(cost):.2f} {float(changes):.1f} {float(kept):.1%} {float(inliers):.2f}"
+    return [answered, *numbers.split()]
+
+
+def test_the_demo_shows_people_a_table_and_files(
+    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = call("demo")
+    assert ran.code == 0, ran.err
+    assert len(re.findall(r"^Applicant \d+: Accepted", ran.out, re.MULTILINE)) == 3
+    lines = [line.split("\t") for line in ran.out.splitlines() if "\t" in line]
+    names, figures = lines[0], {line[0]: line for line in lines[1:]}
+    assert names[1:] == ["answered", "cost", "changes", "still accepted", "inliers (LOF)"]
+    kept = {name: float(line[4]) for name, line in figures.items()}
+    cost = {name: float(line[2]) for name, line in figures.items()}
+    assert kept["robx.explain"] > kept["nearest neighbour"] + 0.1
+    assert cost["robx.explain"] < cost["+ RobX, the paper's"]
+    assert readme_figures() == {name: rounded(line[1:]) for name, line in figures.items()}
+    folder = tmp_path / "robx-demo"
+    assert {file.name for file in folder.iterdir()} == {
+        "applicants.csv",
+        "model.skops",
+        "new-model.skops",
+        "recourse.json",
+        "report.html",
+        "schema.yaml",
+        "train.csv",
+    }
+    # The table is about the very answers that were handed out.
+    answer = robx.Counterfactuals.load(folder / "recourse.json")
+    assert figures["robx.explain"][1].startswith(f"{answer.ok.sum()} of ")
+
+
+def test_the_commands_that_it_names_next_work(
+    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = call("demo").err.replace("\\\n", " ")
+    commands = re.findall(r"^  (robx .*)$", said, re.MULTILINE)
+    assert len(commands) == 3
+    monkeypatch.chdir(tmp_path / "robx-demo")
+    for command in commands:
+        ran = call(*command.split()[1:])
+        assert ran.code == 0, (command, ran.err)
+    assert Path("mine.html").exists()
