@@ -2,43 +2,57 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+import pandas as pd
 import pytest
+import xgboost
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+from test_docs import blocks_of, run
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+#: Models of another version are other models.
+PINNED = f"xgboost-cpu=={xgboost.__version__}; python_version < " in (
+    ROOT / "constraints.txt"
+).read_text(encoding="utf-8")
 
 
-def test_the_examples_run_one_after_the_other(
+def test_the_example_runs_and_prints_what_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(codes) == 4
-    for code in codes:
-        exec(code, names)  # noqa: S102 - our own page
-    answer, model = names["answer"], names["model"]
-    assert answer.ok.sum() > 10
-    assert (model.predict_proba(answer.frame)[answer.ok, 1] > 0.5).all()
-    assert (tmp_path / "recourse.json").exists()
-    assert len(answer.summary) == len(names["applicants"])
-    before, after = names["applicants"]["savings"], answer.frame["savings"]
-    assert (np.asarray(after) >= np.asarray(before)).all()
-    assert answer.words(4)
-    table = names["table"]
-    kept = table[(table.seed == "all") & (table.metric == "validity")].set_index(
-        ["scenario", "method"]
-    )["value"]
-    assert kept["other half", "NN + RobX"] > kept["other half", "NN"]
+    text = README if PINNED else re.sub(r"```text\n.*?```", "", README, flags=re.DOTALL)
+    blocks = blocks_of(text.replace("```bibtex", "```"), "README.md")
+    assert [block.language for block in blocks] == ["python"]
+    assert len(blocks[0].code.splitlines()) <= 12
+    run(blocks, tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"recourse.json", "report.html"}
+
+
+def test_the_table_of_others_is_the_measured_one() -> None:
+    table = pd.read_csv(ROOT / "benchmarks" / "results" / "peers.csv")
+    measured = table[table["block"] == "all free"].set_index("tool")
+    names = ("accepted", "kept_same", "kept_other", "cost", "changes", "lof", "median_seconds")
+    formats = ("{:.0%}", "{:.0%}", "{:.0%}", "{:.2f}", "{:.1f}", "{:.2f}", "{:.3f}")
+    shown = re.findall(r"^\| \**([\w., ]+?)\** \| (\d+ % \|.*) \|$", README, re.MULTILINE)
+    assert len(shown) == 8
+    for tool, cells in shown:
+        values = [
+            how.format(measured.loc[tool, name]) for name, how in zip(names, formats, strict=True)
+        ]
+        assert [cell.replace(" ", "") for cell in cells.split("|")] == values
 
 
 def test_no_placeholder_is_left() -> None:
-    assert not re.findall(r"\b[A-Z]+_[A-Z]+\b", README)
+    assert not re.findall(r"\b[A-Z]+_[A-Z]+\b|<!--", README)
 
 
 def test_the_commands_it_names_exist() -> None:
-    makefile = (Path(__file__).parents[1] / "Makefile").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"(?:^|`)make ([\w-]+)", README, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_files_it_links_to_exist() -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
