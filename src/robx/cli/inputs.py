@@ -123,8 +123,9 @@ class Inputs:
 
         left_out = [name for name in (self.label, self.id_column) if name in table.columns]
         features = table.drop(columns=left_out)
-        if getattr(self._imported, "named", False):
-            others = [name for name in features.columns if name not in self._imported.names]
+        names = self._imported.names if getattr(self._imported, "named", False) else None
+        if names is not None:
+            others = [name for name in features.columns if name not in names]
             if others:
                 said = f"The model does not know these columns of '{path}', so they are left out: "
                 remark(f"{said}{_listed(others)}.", quiet=self.quiet)
