@@ -15,6 +15,7 @@ from robx.methods import Frugal, Method, alternatives
 from robx.modelfiles import with_categories
 from robx.parameters import check_whole
 from robx.problem import Counterfactuals, Problem
+from robx.progress import Progress
 from robx.retrained import certified, import_models, refuse_seen, retrainings
 from robx.scenarios import read_labels
 from robx.schema import Schema
@@ -128,6 +129,8 @@ def explain(
     shown = is_long if progress is None else progress
     trained_on = with_categories(X_train, problem.model)
     later, drawn = _later(model, estimator, trained_on, y_train, models, n_models, seed)
+    if y_train is not None:
+        later = _counted_in_a_bar(later, n_models, shown)
     searching = tuple(islice(later, _n_searching(models, n_models))) if method is None else ()
     chosen = Frugal(models=searching, **parameters) if method is None else method
     answer = alternatives(chosen, problem, applicants, n_answers, progress=shown)
@@ -149,6 +152,14 @@ def _trained(answer: Counterfactuals, seed: int, n_models: int) -> Counterfactua
     origin = {**answer.origin, "seed": seed, "n_models": n_models}
     others = tuple(replace(other, origin=origin) for other in answer.alternatives)
     return replace(answer, origin=origin, alternatives=others)
+
+
+def _counted_in_a_bar(models: Iterator[Any], total: int, shown: bool) -> Iterator[Any]:
+    """Show how far the training is, as the models are asked for."""
+    with Progress(total, "train again", "models", shown=shown) as bar:
+        for model in models:
+            bar.add(1)
+            yield model
 
 
 def _n_searching(models: Sequence[Any] | None, n_models: int) -> int:

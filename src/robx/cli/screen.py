@@ -54,6 +54,8 @@ def show_table(frame: Any, formats: Mapping[str, str] | None = None, *, indent: 
         for row in [names, *rows]:
             click.echo("\t".join(map(_for_programs, row)))
         return
+    if not rows:  # people see that there is nothing
+        return
     said = formats or {}
     cells = [[_for_people(c, said.get(n)) for c, n in zip(r, names, strict=True)] for r in rows]
     right = [_is_number(frame[name]) for name in frame.columns]
