@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import robx
 from retrained_cases import own_scores, steadiness
-from robx.methods.firm import Firm
+from robx.methods.firm import Firm, reason
 from robx.methods.realism import Realism
 from robx.retrained import Panel
 
@@ -109,7 +109,7 @@ def test_tests_that_differ_have_other_keys() -> None:
 def test_it_says_what_it_asks() -> None:
     test = firm(0.5, models=MODELS, realistic=True)
     assert test.words() == (
-        f"R >= {test.stable.tau:.3g}, mean - {test.least_steadiness:.2g} std >= 0.5 over 3 "
+        f"R >= {test.stable.tau:.3g}, steadiness >= {test.least_steadiness:.2g} over 3 "
         f"retrained models, oddity <= {test.most_oddity:.3g} where it can be had"
     )
     assert firm().words() == f"R >= {firm().stable.tau:.3g}"
@@ -121,3 +121,14 @@ def test_where_nothing_is_accepted_the_threshold_is_asked_of_noise() -> None:
     assert test.stable.tau == 0.5
     assert test.least_steadiness == -np.inf
     assert test.realism is None
+
+
+def test_it_says_why_it_asks_for_as_much() -> None:
+    assert reason(0.75, 0.8, firm()) == (
+        "level 0.75 asks for answers at least as stable under noise as 75% of the accepted rows"
+    )
+    assert reason(0.6, 0.8, firm(models=MODELS, realistic=True)) == (
+        "level 0.6 asks for answers at least as steady under retraining as 60% of the accepted "
+        "rows and as stable under noise as 40% of the accepted rows; they are to be no odder than "
+        "80% of them"
+    )

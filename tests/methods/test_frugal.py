@@ -233,3 +233,15 @@ def test_one_by_one_the_measures_are_the_same_to_the_last_bit() -> None:
         for i in range(len(PEOPLE))
     ]
     np.testing.assert_array_equal(together, alone)
+
+
+def test_who_gets_no_firm_answer_is_told_what_the_best_one_lacks() -> None:
+    models = list(robx.retrainings(MODEL, X, Y, n_models=3))
+    method = robx.Frugal(**QUICK, level=1.0, models=models)
+    answer = method.explain(robx.Problem(MODEL, X), PEOPLE)
+    unstable = np.flatnonzero([status == robx.Status.UNSTABLE for status in answer.status])
+    assert len(unstable)
+    for i in unstable:
+        said = f"steadiness {answer.measured['steadiness'][i]:.3g}, oddity "
+        assert said in answer.reason[i]
+    assert "as steady under retraining as 100%" in answer.settings["why"]

@@ -29,7 +29,7 @@ from robx.problem import Problem
 from robx.retrained import Panel
 from robx.robustness import Noise
 
-__all__ = ["Firm"]
+__all__ = ["Firm", "reason"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -125,12 +125,24 @@ class Firm:
         parts = [f"R >= {self.stable.tau:.3g}"]
         if self.panel is not None:
             parts.append(
-                f"mean - {self.least_steadiness:.2g} std >= {self.problem.threshold:g} "
-                f"over {len(self.panel)} retrained models"
+                f"steadiness >= {self.least_steadiness:.2g} over {len(self.panel)} retrained models"
             )
         if self.realism is not None:
             parts.append(f"oddity <= {self.most_oddity:.3g} where it can be had")
         return ", ".join(parts)
+
+
+def reason(level: float, typical: float, test: Firm) -> str:
+    """Say why a test asks for as much as it does."""
+    asked = []
+    if test.panel is not None:
+        asked.append(f"as steady under retraining as {level:.0%} of the accepted rows")
+    of_noise = level if test.panel is None else BESIDE_MODELS * level
+    asked.append(f"as stable under noise as {of_noise:.0%} of the accepted rows")
+    said = f"level {level:g} asks for answers at least {' and '.join(asked)}"
+    if test.realism is not None:
+        said += f"; they are to be no odder than {typical:.0%} of them"
+    return said
 
 
 def _steadiness_of_support(panel: Panel) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.methods.base import Method
 from robx.methods.conservative import give_most_stable
-from robx.methods.firm import Firm
+from robx.methods.firm import Firm, reason
 from robx.methods.forward import towards
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.pulling import Pulling, place_in_line
@@ -141,17 +141,21 @@ class Frugal(Method):
     def test(self, problem: Problem) -> Firm:
         """Make the test that answers must pass."""
         panel = Panel.of(problem, self.models) if len(self.models) else None
-        level = self.level
-        if level == "auto":
-            level = LEVELS["noise" if panel is None else "models"]
+        level = self._level()
         realism = None if self.realism is None else Realism.of(problem, self.realism)
         return Firm.at(problem, self.noise(), level, panel, realism, self.typical, self.max_oddity)
+
+    def _level(self) -> float:
+        if self.level != "auto":
+            return self.level
+        return LEVELS["models" if len(self.models) else "noise"]
 
     def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
         """See `Method.search`."""
         test = self.test(problem)
         found = Found.nothing(people)
-        found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "models": []}
+        why = reason(self._level(), self.typical, test)
+        found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "why": why, "models": []}
         if test.panel is not None:
             found.notes["models"] = test.panel.digests()
         start = people.matrix.copy()
@@ -169,6 +173,9 @@ class Frugal(Method):
         give_most_stable(problem, people, start, found, self, test.words())
         self._refuse_many_changes(problem, people, found)
         found.measured = test.measured(found.points)
+        for name, values in found.measured.items():  # what the best that was seen falls short of
+            for i in np.flatnonzero([status == Status.UNSTABLE for status in found.status]):
+                found.reason[i] += f", {name} {values[i]:.3g}"
         return found
 
     def _answer(self, people: Applicants, start: Floats, found: Found, test: Firm) -> None:
