@@ -102,6 +102,12 @@ def test_with_labels_each_answer_has_a_certificate(folder: Path, call: Run) -> N
     assert "XGBoost" in ran.err  # it says how the model is trained again
 
 
+def test_how_the_model_was_trained_again_is_kept_with_the_answers(recourse: Path) -> None:
+    said = robx.Counterfactuals.load(recourse).origin["trained_again"]
+    assert "XGBoost" in said
+    assert "learning rate" in said
+
+
 def test_labels_in_words_need_a_target(folder: Path, call: Run, tmp_path: Path) -> None:
     data = pd.read_csv(folder / "train.csv")
     said = data["good"].map({0: "bad", 1: "good"})

@@ -17,6 +17,7 @@ def test_the_commands_of_the_readme_work_as_they_stand(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = {"train.csv": "train.csv", "people.csv": "declined.csv"}
+    names |= {"params.yaml": "params.yaml"}
     names |= {"model.ubj": "model.ubj", "new.ubj": "new-model.ubj"}
     for ours, theirs in names.items():
         shutil.copy(folder / ours, tmp_path / theirs)

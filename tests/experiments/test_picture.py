@@ -13,10 +13,11 @@ def test_robx_is_shown_where_it_keeps_as_much_and_no_dearer_than_that() -> None:
     for table in TABLES.values():
         lines = chosen(table).set_index("method")
         ours, theirs = lines.loc[OURS], lines.loc[PAPER]
-        assert theirs["validity"] >= ours["validity"]
+        assert theirs["validity"] >= ours["validity"] - 1e-12
         moderate = table[(table["scenario"] == "moderate") & (table["method"] == PAPER)]
-        lower = moderate[moderate["knob"] < theirs["knob"]]
-        assert (lower["validity"] < ours["validity"]).all()
+        enough = moderate[moderate["validity"] >= ours["validity"]]
+        assert theirs["cost_l1"] <= enough["cost_l1"].min()
+        assert theirs["cost_l1"] > moderate["cost_l1"][moderate["validity"] < 0.95].max()
 
 
 def test_every_method_is_drawn_where_its_figures_are() -> None:

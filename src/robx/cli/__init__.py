@@ -71,9 +71,9 @@ def robx_command() -> None:
 
     \b
     Begin with
-      robx demo                                  see it at work, get files to try
-      robx schema train.csv --out schema.yaml    say what may change
-      robx explain --help                        recourse for your own applicants
+      robx demo               see it at work, get files to try
+      robx schema --help      say what may change
+      robx explain --help     recourse for your own applicants
 
     \b
     Exit codes

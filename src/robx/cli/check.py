@@ -7,7 +7,7 @@ import click
 import robx
 from robx.cli.inputs import TABLES, check_out, class_named, load_models
 from robx.cli.options import FILE, takes
-from robx.cli.screen import remark, show_json, show_table
+from robx.cli.screen import remark, show_json, show_table, wrote
 
 __all__ = ["check"]
 
@@ -57,7 +57,7 @@ def check(
     kept = robx.check(recourse, new, target=class_named(target, new), threshold=threshold)
     if out is not None:
         write_table(kept.table, out)
-        remark(f"Wrote {out}.", quiet=quiet)
+        wrote(out, quiet=quiet)
     if as_json:
         show_json(kept.to_dict())
     else:

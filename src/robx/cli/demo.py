@@ -78,8 +78,8 @@ def demo(folder: str, quiet: bool) -> None:
 
     judges = [_retrained(later, seed) for seed in range(1, N_MODELS + 1)]
     click.echo(
-        f"Now the model is trained again, {len(judges)} times, on {N_SEEN_LATER} other people each "
-        "time:\n"
+        f"Now the model is trained again, {len(judges)} times, on {N_SEEN_LATER} of "
+        f"{len(later.X)} other people each time:\n"
     )
     problem = robx.Problem(model, today.X, schema)
     table = _evaluation(problem, model, today, new, judges)
@@ -124,7 +124,7 @@ def _evaluation(
     searching = list(robx.retrainings(model, *today, n_models=16))
     methods = {
         "nearest neighbour": robx.NearestNeighbour(),
-        "+ RobX, the paper's": robx.RobX(),
+        "+ RobX, tau auto": robx.RobX(),
         "robx.explain": robx.Frugal(models=searching),
     }
     table = robx.evaluate(problem, methods, judges, applicants=new.X, common=True, progress=False)

@@ -9,7 +9,7 @@ import click
 import robx
 from robx.cli.inputs import TABLES, Inputs, check_out, made_method, with_inputs
 from robx.cli.options import FILE, METHODS, takes
-from robx.cli.screen import remark, show_json, show_table, shows_progress
+from robx.cli.screen import show_json, show_table, shows_progress, wrote
 
 if TYPE_CHECKING:
     from robx import Rehearsal
@@ -24,15 +24,13 @@ FORMATS |= dict.fromkeys(SHARES, ".1%")
 N_SEARCHING = 16
 
 
-def _changes() -> dict[str, Any]:
-    from robx import scenarios
-
-    return {
-        "other-half": scenarios.OtherHalf(),
-        "bootstrap": scenarios.Bootstrap(),
-        "drop-rows": scenarios.DropRows(10),
-        "new-seed": scenarios.NewSeed(),
-    }
+#: How the model may change, by the names of `robx.scenarios` and what they take.
+CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
+    "other-half": ("OtherHalf", ()),
+    "bootstrap": ("Bootstrap", ()),
+    "drop-rows": ("DropRows", (10,)),
+    "new-seed": ("NewSeed", ()),
+}
 
 
 @click.command(short_help="Compare methods after the model has changed.")
@@ -49,7 +47,7 @@ def _changes() -> dict[str, Any]:
 @click.option(
     "--change",
     "changes",
-    type=click.Choice(["other-half", "bootstrap", "drop-rows", "new-seed"]),
+    type=click.Choice(list(CHANGES)),
     multiple=True,
     default=("other-half", "drop-rows"),
     show_default=True,
@@ -104,11 +102,10 @@ def evaluate(
         threshold=inputs.threshold,
         max_applicants=most,
     )
-    known = _changes()
     table = robx.evaluate(
         study,
         {name: _with_models if name == "default" else made_method(name, {}) for name in methods},
-        {name: known[name] for name in changes},
+        {name: _scenario(*CHANGES[name]) for name in changes},
         seeds=seeds,
         n_models=n_models,
         log=log,
@@ -116,7 +113,7 @@ def evaluate(
     )
     if out is not None:
         write_table(table, out)
-        remark(f"Wrote {out}.", quiet=inputs.quiet)
+        wrote(out, quiet=inputs.quiet)
     shown = overview(table)
     if as_json:
         show_json(shown.to_dict("records"))
@@ -124,9 +121,13 @@ def evaluate(
         show_table(shown, FORMATS)
 
 
+def _scenario(name: str, given: tuple[int, ...]) -> Any:
+    return getattr(robx.scenarios, name)(*given)
+
+
 def _with_models(rehearsal: Rehearsal) -> Any:
     """Give the method that `robx.explain` takes with labels."""
-    return robx.Frugal(models=rehearsal.retrainings()[:N_SEARCHING])
+    return robx.Frugal(models=rehearsal.retrainings(N_SEARCHING))
 
 
 def overview(table: Any) -> Any:

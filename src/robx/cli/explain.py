@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, check_out, load_models, made_method, with_inputs
 from robx.cli.options import FILE, METHODS, takes
-from robx.cli.screen import remark, show_json, show_table, shows_progress
+from robx.cli.screen import show_json, show_table, shows_progress, wrote
 from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -107,10 +108,12 @@ def explain(
         progress=shows_progress(inputs.quiet),
         **(given if method == "default" else {"method": chosen}),
     )
+    if inputs.recipe is not None:
+        answer = replace(answer, origin={**answer.origin, "trained_again": inputs.recipe.words})
     _refuse_unreached(answer, parameters["tau"])
     if out is not None:
         answer.save(out)
-        remark(f"Wrote {out}.", quiet=inputs.quiet)
+        wrote(out, quiet=inputs.quiet)
     _show(answer, as_json=as_json, is_written=out is not None)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from robx import BlackBox, Problem, Schema, TreeEnsemble
     from robx.methods import Method
+    from robx.modelfiles import Recipe
 
 __all__ = [
     "PICTURES",
@@ -81,8 +82,8 @@ class Inputs:
         return robx.Problem(self.model, self.X, self.schema, self.wish, self.threshold)
 
     @cached_property
-    def estimator(self) -> Any:
-        """A classifier to train again like the model, or None without labels."""
+    def recipe(self) -> Recipe | None:
+        """How to train a model like this one again, or None without labels."""
         if self.y is None:
             if self.parameters_path is not None:
                 raise InvalidInput("--params is for training again, which needs --label as well.")
@@ -91,7 +92,12 @@ class Inputs:
 
         recipe = estimator_of(self.model, _read_parameters(self.parameters_path))
         remark(recipe.words, quiet=self.quiet)
-        return recipe.estimator
+        return recipe
+
+    @property
+    def estimator(self) -> Any:
+        """What to train again, or None without labels."""
+        return None if self.recipe is None else self.recipe.estimator
 
     def people(self, path: str) -> pd.DataFrame:
         """Read people, named by --id or by their row from 0."""

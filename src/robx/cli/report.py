@@ -9,7 +9,7 @@ import click
 import robx
 from robx.cli.inputs import check_out, load_models
 from robx.cli.options import FILE, MODEL_HELP, takes
-from robx.cli.screen import remark
+from robx.cli.screen import wrote
 from robx.errors import InvalidInput
 
 __all__ = ["report"]
@@ -65,7 +65,7 @@ def report(
         title=title,
     )
     made.save(out)
-    remark(f"Wrote {out}.", quiet=quiet)
+    wrote(out, quiet=quiet)
 
 
 def _stability(answers: Any, model_path: str | None, data: str | None, unsafe_pickle: bool) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-__all__ = ["remark", "show_json", "show_table", "shows_progress"]
+__all__ = ["remark", "show_json", "show_table", "shows_progress", "wrote"]
 
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
@@ -26,6 +26,11 @@ def remark(text: str, *, quiet: bool = False) -> None:
     """Say something that is not part of the result."""
     if not quiet:
         click.echo(text, err=True)
+
+
+def wrote(path: str, *, quiet: bool) -> None:
+    """Say that a file is there."""
+    remark(f"Wrote {path}.", quiet=quiet)
 
 
 def shows_progress(quiet: bool) -> bool:

@@ -7,7 +7,7 @@ import click
 import robx
 from robx.cli.inputs import PICTURES, TABLES, Inputs, check_out, with_inputs
 from robx.cli.options import FILE, takes
-from robx.cli.screen import remark, show_json, show_table
+from robx.cli.screen import show_json, show_table, wrote
 
 __all__ = ["stability"]
 
@@ -48,10 +48,10 @@ def stability(
     table = table.rename_axis("row").reset_index()
     if out is not None:
         write_table(table, out)
-        remark(f"Wrote {out}.", quiet=inputs.quiet)
+        wrote(out, quiet=inputs.quiet)
     if plot is not None:
         robx.plots.save(robx.plots.histograms(table, tau), plot)
-        remark(f"Wrote {plot}.", quiet=inputs.quiet)
+        wrote(plot, quiet=inputs.quiet)
     if as_json:
         show_json(table.to_dict("records"))
     elif out is None:

@@ -9,7 +9,7 @@ import click
 import robx
 from robx.cli.inputs import PICTURES, TABLES, Inputs, check_out, load_models, with_inputs
 from robx.cli.options import FILE, takes
-from robx.cli.screen import remark, show_json, show_table
+from robx.cli.screen import remark, show_json, show_table, wrote
 from robx.errors import InvalidInput
 
 __all__ = ["tau"]
@@ -84,11 +84,11 @@ def tau(
         drawn = choice.table
     if out is not None:
         write_table(choice.table, out)
-        remark(f"Wrote {out}.", quiet=inputs.quiet)
+        wrote(out, quiet=inputs.quiet)
     if plot is not None:
         draw = robx.plots.histograms if applicants is None else robx.plots.tau_sweep
         robx.plots.save(draw(drawn, choice.tau), plot)
-        remark(f"Wrote {plot}.", quiet=inputs.quiet)
+        wrote(plot, quiet=inputs.quiet)
     if as_json:
         records = choice.table.to_dict("records")
         show_json({"tau": choice.tau, "reason": choice.reason, "table": records})

@@ -24,9 +24,10 @@ def in_order(schema: Schema, names: tuple[str, ...]) -> Schema:
     lacking = [name for name in names if name not in place]
     extra = [name for name in place if name not in names]
     if lacking or extra:
+        said = [f"not in the schema: {lacking[:8]}"] if lacking else []
+        said += [f"not among the model's columns: {extra[:8]}"] if extra else []
         raise InvalidInput(
-            f"The schema must name the model's columns. Not in the schema: {lacking[:8]}; not "
-            f"among the model's columns: {extra[:8]}."
+            f"The schema must name the model's columns, all of them and no others; {'; '.join(said)}."
         )
     return Schema(tuple(place[name] for name in names), schema.relations, schema.optional_groups)
 

@@ -195,6 +195,7 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
         raise ImportMismatch(
             f"The imported model does not score as its source does: row {rows[first]} of X, "
             f"{matrix[first].tolist()}, gets {ours[first]:.9f}; {ensemble.source} gives "
-            f"{theirs[first]:.9f}. Nothing was imported. Please report this with the library's "
+            f"{theirs[first]:.9f}. Nothing was imported. A library that is older than the "
+            "one that wrote a file can read it wrongly: upgrade it. Else please report this with its "
             "version; robx.BlackBox takes the model as it is."
         )
