@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import signal
@@ -148,7 +149,7 @@ def test_a_schema_that_cannot_be_written_leaves_the_old_file(
     schema.save(tmp_path / name)
     old = (tmp_path / name).read_bytes()
     monkeypatch.setattr(Path, "write_text", broken)
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(robx.InvalidInput, match="the disk is full. Name another file"):
         schema.save(tmp_path / name)
     assert (tmp_path / name).read_bytes() == old
     assert left_over(tmp_path) == [name]
@@ -160,6 +161,26 @@ def broken(self: Path, *given: Any, **named: Any) -> int:
     raise OSError("the disk is full")
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left"), "No space left. Make room, or name a file on an"),
+        (OSError(errno.EIO, "Bad disk"), "Bad disk. Name another file, or one in another folder."),
+    ],
+)
+def test_what_the_system_says_while_writing_is_one_sentence(
+    tmp_path: Path, error: OSError, said: str
+) -> None:
+    def full() -> None:
+        with atomically(tmp_path / "a.csv"):
+            raise error
+
+    with pytest.raises(robx.InvalidInput, match=f"a.csv' cannot be written: {said}") as caught:
+        full()
+    assert caught.value.__cause__ is error
+    assert left_over(tmp_path) == []
+
+
 def test_an_ensemble_that_cannot_be_written_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +190,7 @@ def test_an_ensemble_that_cannot_be_written_leaves_the_old_file(
     assert isinstance(ensemble, robx.TreeEnsemble)
     ensemble.save(tmp_path / "m.robx")
     monkeypatch.setattr(Path, "write_bytes", broken)
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(robx.InvalidInput, match="the disk is full. Name another file"):
         ensemble.save(tmp_path / "m.robx")
     assert left_over(tmp_path) == ["m.robx"]
     loaded = robx.import_model(tmp_path / "m.robx")
@@ -270,6 +291,46 @@ def test_what_is_missing_is_what_pandas_takes_for_it_unless_told(tmp_path: Path)
     assert table["x"].isna().tolist() == [False, True, False]
 
 
+def test_codes_that_begin_with_a_zero_stay_text(tmp_path: Path) -> None:
+    table = read(tmp_path, 'id,zip,x,year\n00123,"01067",0,2024\n45,,0.5,\n')
+    assert table["id"].tolist() == ["00123", "45"]
+    assert table["zip"][0] == "01067"
+    assert table["zip"].isna().tolist() == [False, True]
+    assert table["x"].tolist() == [0.0, 0.5]
+    assert table["year"].tolist()[0] == 2024.0
+    assert read(tmp_path, "a;b\n1,5;007\n")["b"].tolist() == ["007"]
+    assert read(tmp_path, "a,b\r\n1,007\r\n")["b"].tolist() == ["007"]
+    assert read(tmp_path, "a,b\n1, 007")["b"].tolist() == [" 007"]
+    assert read(tmp_path, "a,b\n10,0.05\n20,-0\n")["b"].tolist() == [0.05, 0.0]
+
+
+def test_columns_that_are_named_as_text_are_read_as_they_stand(tmp_path: Path) -> None:
+    data = "id,x,note\n1e5,1,NA\n+7,NA,2\n,3,\n"
+    table = read(tmp_path, data, text=("id", "note", "none"))
+    assert table["id"].tolist()[:2] == ["1e5", "+7"]
+    assert table["note"].tolist()[:2] == ["NA", "2"]
+    assert table[["id", "note"]].isna().all(axis=1).tolist() == [False, False, True]
+    assert table["x"].isna().tolist() == [False, True, False]
+    assert table.columns.tolist() == ["id", "x", "note"]
+
+
+def test_a_named_index_of_a_parquet_file_is_a_column(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0]}, index=pd.Index(["a", "b"], name="id"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    assert table.to_dict("list") == {"id": ["a", "b"], "x": [1.0, 2.0]}
+    assert table.index.tolist() == [0, 1]
+    frame.rename_axis(None).to_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").columns.tolist() == ["x"]
+
+
+def test_rows_in_a_file_may_be_blank(tmp_path: Path) -> None:
+    table = read(tmp_path, 'a,b\n\n1,"x\ny"\n  \n3,\n,\n\n')
+    assert table["a"].tolist()[:2] == [1.0, 3.0]
+    assert table["b"].tolist()[0] == "x\ny"
+    assert len(table) == 3
+
+
 def test_no_column_is_taken_for_an_index(tmp_path: Path) -> None:
     assert read(tmp_path, "id,x\n7,1\n8,2\n").columns.tolist() == ["id", "x"]
 
@@ -291,6 +352,13 @@ ODD: list[tuple[str, str | bytes, str]] = [
     ),
     ("t.csv", "a,b\n1,2,3\n", "have more columns than its first line names. Name them all."),
     ("t.csv", "a,b\n1,2\n1,2,3\n", "no CSV file that can be read: .*Expected 2 fields in line 3"),
+    (
+        "t.csv",
+        'a,b,c\n1,"x\ny",3\n1,2\n',
+        "Line 4 of 't.csv' has too few values: 2, where the first line names 3 columns. Write it",
+    ),
+    ("t.csv", "\n\na,b,c\n1,2,3\n,\n", "Line 5 of 't.csv' has too few values: 2"),
+    ("t.csv", 'a;b\n""\n', "Line 2 of 't.csv' has too few values: 1"),
     ("t.csv", 'a,b\n"x,1\n', "no CSV file that can be read: .*Write it again."),
     ("t.csv", b"PAR1\0\1", "'t.csv' is no CSV file: it holds bytes that are no text."),
     (

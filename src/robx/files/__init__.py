@@ -1,0 +1,20 @@
+"""Files: written whole or not at all, and tables read as they are.
+
+`writing` puts a whole file in the place of an old one; `reading` reads tables, with `delimited` for
+CSV files; `kinds` is what they share.
+"""
+
+from __future__ import annotations
+
+from robx.files.kinds import need_pyarrow
+from robx.files.reading import existing_file, read_table
+from robx.files.writing import atomically, check_target, write_table
+
+__all__ = [
+    "atomically",
+    "check_target",
+    "existing_file",
+    "need_pyarrow",
+    "read_table",
+    "write_table",
+]
