@@ -14,6 +14,7 @@ from scipy.stats import beta
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from xgboost import XGBClassifier
 
 import robx
 from robx import Counterfactuals, Problem, Status
@@ -95,6 +96,27 @@ def test_words_say_what_the_share_means() -> None:
     assert repr(found) == "<Check: 4 of 6 promises kept>"
 
 
+def test_one_promise_and_one_best_found_are_said_as_one() -> None:
+    def of(places: list[int], incomes: list[float]) -> Check:
+        status = answers().status.copy()
+        status[:6] = Status.INFEASIBLE
+        status[0], status[places] = Status.OK, Status.UNSTABLE
+        return check(replace(with_incomes(*incomes), status=status), forest())
+
+    kept, lost = of([], [0.95] * 6), of([1], [0.1, 0.1, 0.9])
+    assert kept.words.startswith("The new model keeps the only promise (100%). Of people")
+    assert kept.words.endswith("to 100% (95% interval).")
+    assert repr(kept) == "<Check: 1 of 1 promise kept>"
+    assert lost.words.startswith("The new model does not keep the only promise (0%).")
+    assert lost.words.endswith(
+        "It does not accept the one answer that was the best found, but no promise."
+    )
+    assert of([1], [0.9, 0.9]).words.endswith(
+        "It accepts the one answer that was the best found, but no promise."
+    )
+    assert kept.say("new model 2").startswith("New model 2 keeps the only promise (100%).")
+
+
 def test_answers_that_were_the_best_found_are_told_apart() -> None:
     status = answers().status.copy()
     status[:2] = [Status.UNSTABLE] * 2
@@ -114,7 +136,7 @@ def test_without_a_promise_there_is_no_share() -> None:
     for none in (replace(answers(), status=status), answers_for(answers().applicants[:0])):
         found = check(none, forest())
         assert np.isnan([found.share, found.low, found.high]).all()
-        assert found.words == "There is no promise to keep: no answer is ok."
+        assert found.words == "There is no promise for the new model to keep: no answer is ok."
         assert not found.kept.any()
         assert found.to_dict()["share"] is None
 
@@ -189,10 +211,62 @@ def test_threshold_and_target_come_from_the_answers_unless_given(tmp_path: Path)
     assert found.threshold == 0.9999
     assert found.share == 0
     assert check(strict, forest(), threshold=0.5, target=1).share == 1
+    strict.save(tmp_path / "a.csv")
+    found = check(tmp_path / "a.csv", forest())
+    assert (found.threshold, found.share) == (0.9999, 0)
+    assert check(tmp_path / "a.csv", forest(), threshold=0.5, target=1).share == 1
     some.save(tmp_path / "a.csv")
     assert check(tmp_path / "a.csv", forest()).threshold == 0.5
     assert check(tmp_path / "a.csv", forest(), target=0).share == 0
     assert check(replace(some, origin={}), forest()).threshold == 0.5
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), ("0", "1"), (False, True), (-1.0, 2.0)])
+@pytest.mark.parametrize("wish", [0, 1])
+def test_a_csv_file_keeps_the_class_that_is_wished_for(
+    labels: tuple[Any, Any], wish: int, tmp_path: Path
+) -> None:
+    X, y = data()
+    model = RandomForestClassifier(10, random_state=0).fit(X, np.array(labels)[y])
+    problem = Problem(model, X, target=labels[wish], threshold=0.6)
+    found = robx.NearestNeighbour().explain(problem, X[y != wish][:5])
+    found.save(tmp_path / "a.csv")
+    kept = check(tmp_path / "a.csv", model)
+    assert kept.threshold == 0.6
+    np.testing.assert_array_equal(kept.score, found.score)
+
+
+def test_a_table_that_says_two_things_is_refused_unless_told() -> None:
+    table = with_incomes(*[0.95] * 6).table
+    table["robx_threshold"] = [0.5] * 6 + [0.6]
+    with pytest.raises(
+        robx.InvalidInput, match="'robx_threshold' must be the same .* Got 0.5 and 0.6. .* pass th"
+    ):
+        check(table, forest())
+    assert check(table, forest(), threshold=0.5).share == 1
+    with pytest.raises(robx.InvalidInput, match="damaged: their threshold must be"):
+        check(table.assign(robx_threshold="high"), forest())
+    assert check(table.assign(robx_threshold=np.nan), forest()).threshold == 0.5
+
+
+@pytest.mark.parametrize(
+    "names", [["007", "008", "1"], ["1e5", "2", "3"], ["+4", "5", "6"], ["1.50", "2", "3"], [7, 8]]
+)
+def test_people_keep_their_names_in_a_csv_file(names: list[Any], tmp_path: Path) -> None:
+    people = answers().applicants[: len(names)].set_index(pd.Index(names))
+    answers_for(people).save(tmp_path / "a.csv")
+    assert check(tmp_path / "a.csv", forest()).applicants.tolist() == names
+
+
+def test_features_that_begin_as_our_columns_do_are_asked_about(tmp_path: Path) -> None:
+    X, y = data()
+    names = {"income": "robx_income", "age": "applicant"}
+    odd = X.rename(columns=names)
+    model = RandomForestClassifier(10, random_state=0).fit(odd, y)
+    found = robx.Frugal(n_draws=16).explain(Problem(model, odd), odd[y == 0][:4])
+    found = replace(found, measured={"of_my_own": np.ones(4)})  # which stands behind the status
+    found.save(tmp_path / "a.csv")
+    np.testing.assert_array_equal(check(tmp_path / "a.csv", model).score, found.score)
 
 
 def test_a_class_that_the_new_model_does_not_know_is_said() -> None:
@@ -265,6 +339,41 @@ def test_columns_may_come_in_another_order() -> None:
     X, y = data()
     turned = RandomForestClassifier(10, random_state=0).fit(X[["age", "income"]], y)
     assert check(with_incomes(*[0.95] * 6), turned).share == 1
+
+
+def without_names(kind: str) -> Any:
+    """A model that was fitted on an array, and so goes by the order of columns."""
+    X, _ = data()
+    y = ((X["income"] > 0.5) & (X["age"] > 30)).astype(int)
+    if kind == "booster":
+        return XGBClassifier(n_estimators=10, n_jobs=1).fit(X.to_numpy(), y)
+    forest = RandomForestClassifier(10, random_state=0, n_jobs=1)
+    if kind == "forest":
+        return forest.fit(X.to_numpy(), y)
+    pipeline = make_pipeline(StandardScaler(), forest).fit(X.to_numpy(), y)
+    if kind == "pipeline":
+        return pipeline
+    return robx.BlackBox(lambda table: pipeline.predict_proba(np.asarray(table))[:, 1])
+
+
+@pytest.mark.parametrize("kind", ["booster", "forest", "pipeline", "function"])
+@pytest.mark.parametrize("ending", ["", ".json", ".parquet", ".csv"])
+def test_a_model_without_names_is_asked_in_the_order_of_the_training_table(
+    kind: str, ending: str, tmp_path: Path
+) -> None:
+    X, _ = data()
+    model = without_names(kind)
+    inferred = robx.Schema.infer(X)
+    turned = robx.Schema(inferred.features[::-1])
+    people = X[X["income"] < 0.45][:8][["age", "income"]]
+    found = robx.NearestNeighbour().explain(Problem(model, X, schema=turned), people)
+    assert found.ok.sum() == 8
+    assert found.points.columns.tolist() == ["age", "income"]
+    if ending:
+        found.save(tmp_path / f"a{ending}")
+    kept = check(tmp_path / f"a{ending}" if ending else found, model)
+    np.testing.assert_array_equal(kept.score, found.score)
+    assert kept.reason == ("",) * 8
 
 
 def test_text_where_the_new_model_takes_numbers_is_refused() -> None:

@@ -418,6 +418,50 @@ def test_numbers_that_are_categories_are_told_from_codes(tmp_path: Path) -> None
     np.testing.assert_allclose(scores, model.predict_proba(X)[:, 1], atol=1e-6)
 
 
+def test_codes_with_zeros_are_numbers_where_the_model_takes_numbers(tmp_path: Path) -> None:
+    X, y = data()
+    X = X.assign(age=np.arange(400) % 90)
+    ensemble = robx.import_model(RandomForestClassifier(3, random_state=0).fit(X, y))
+    padded = X.assign(age=[f"{age:02d}" for age in X["age"]])
+    write_table(padded, tmp_path / "t.csv")
+    table = read_table(tmp_path / "t.csv")
+    with pytest.raises(robx.InvalidInput, match="Column 'age' of X must hold numbers"):
+        ensemble.score(table)
+    made = with_categories(table, ensemble)
+    np.testing.assert_array_equal(ensemble.score(made), ensemble.score(X))
+    words = table.assign(age="young")
+    assert with_categories(words, ensemble).equals(words)
+
+
+def test_categories_that_look_like_numbers_are_read_as_text(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    branch = pd.Categorical(rng.choice(["01", "12", "20"], 300))
+    X = pd.DataFrame({"branch": branch, "x": rng.random(300)})
+    y = (X["x"] + 0.3 * (X["branch"] == "12") > 0.6).astype(int)
+    model: Any = lightgbm.LGBMClassifier(n_estimators=5, verbosity=-1, n_jobs=1).fit(X, y)
+    model.booster_.save_model(tmp_path / "m.txt")
+    some, ensemble = X[X["branch"] != "01"][:20], robx.import_model(tmp_path / "m.txt")
+    for missing in (0, 3):
+        people = some.assign(branch=some["branch"].where(np.arange(20) >= missing))
+        write_table(people, tmp_path / "t.csv")
+        table = read_table(tmp_path / "t.csv")
+        assert pd.api.types.is_numeric_dtype(table["branch"].dtype)
+        scores = ensemble.score(with_categories(table, ensemble))
+        np.testing.assert_allclose(scores, model.predict_proba(people)[:, 1], atol=1e-6)
+    unknown = table.assign(branch=1)
+    assert with_categories(unknown, ensemble).equals(unknown)  # 1 is not 01
+
+
+def test_a_model_without_names_goes_by_the_order_of_the_training_table() -> None:
+    X, y = jobs()
+    codes = X.assign(job=X["job"].cat.codes.astype(float), income=X["income"].round(0))
+    model = HistGradientBoostingClassifier(max_iter=5, categorical_features=[1])
+    ensemble = robx.import_model(model.fit(codes.to_numpy(), y))
+    turned = with_categories(codes[["job", "income"]], ensemble, ["income", "job"])
+    assert isinstance(turned["job"].dtype, pd.CategoricalDtype)
+    assert not isinstance(turned["income"].dtype, pd.CategoricalDtype)
+
+
 def test_other_tables_and_models_are_left_alone() -> None:
     X, y = data()
     ensemble = robx.import_model(RandomForestClassifier(2).fit(X, y))

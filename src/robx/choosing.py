@@ -148,7 +148,8 @@ def _sweep(
         asked = np.array([status != "already accepted" for status in answer.status], dtype=bool)
         if not asked.any():
             raise InvalidInput("choose_tau needs applicants whom the model declines. Got none.")
-        kept = acceptance(models, take(answer.points, np.flatnonzero(answer.ok)), problem.threshold)
+        points = problem.as_trained(take(answer.points, np.flatnonzero(answer.ok)))
+        kept = acceptance(models, points, problem.threshold)
         lines.append(
             {
                 "validity": kept.mean() if kept.size else np.nan,

@@ -20,7 +20,10 @@ def test_a_notebook_shows_who_was_declined_with_what_to_change() -> None:
     assert text == as_html(made())
     assert "Counterfactuals by RobX: 3 ok, 1 already accepted, 2 infeasible, 1 unstable" in text
     assert len(rows(text)) == 7
-    assert rows(text)[0].startswith("<td>bob</td><td>ok</td><td>savings: none → some</td>")
+    assert rows(text)[0].startswith(
+        "<td><bdi>bob</bdi></td><td>ok</td>"
+        "<td><bdi>savings</bdi>: <bdi>none</bdi> → <bdi>some</bdi></td>"
+    )
     assert '<td class="n">0.50</td><td class="n">0.80</td><td class="n">0.81</td>' in rows(text)[0]
     assert "ann" not in text
     hint = "no point passed R &gt;= 0.8; the best seen has R = 0.7"
@@ -38,6 +41,12 @@ def test_retrained_models_are_counted_where_there_are_any() -> None:
     assert "accepted by, of 10" in text
     assert '<td class="n">9</td>' in rows(text)[2]
     assert "accepted by" not in as_html(made())
+
+
+def test_what_is_rounded_to_nothing_is_not_below_it() -> None:
+    text = as_html(made(stability=np.full(8, -0.001)))
+    assert "-0.00" not in text
+    assert '<td class="n">0.00</td>' in text
 
 
 def test_long_lists_are_cut_and_the_rest_counted() -> None:

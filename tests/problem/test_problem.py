@@ -477,7 +477,7 @@ def test_bad_applicants_are_refused_in_words(people: Any, message: str) -> None:
         ({"schema": {"a": 1}}, "The 'schema' parameter of Problem must be a robx.Schema. Got dict"),
         (
             {"schema": Schema((Feature("x"),))},
-            "all of them and no others; not in the schema: ['c', 'a', 'b']; not among the model's col",
+            "all of them and no others; not in the schema: ['c', 'a', 'b']; not among the model's",
         ),
     ],
 )

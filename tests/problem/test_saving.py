@@ -17,6 +17,8 @@ from sklearn.ensemble import RandomForestClassifier
 import robx
 from robx import Certificate, Counterfactuals, Problem, Status
 from robx.files import read_table
+from robx.problem.flat import check_names
+from robx.problem.saving import check_path
 
 
 def people(n: int = 150, seed: int = 0) -> pd.DataFrame:
@@ -61,7 +63,8 @@ def test_the_table_has_who_asked_the_points_and_what_is_known() -> None:
         *("applicant", "income", "savings", "job"),
         *("robx_status", "robx_cost", "robx_n_changes", "robx_score", "robx_stability"),
         *measured,
-        *("robx_accepting", "robx_models", "robx_validity_bound", "robx_changes", "robx_reason"),
+        *("robx_accepting", "robx_models", "robx_validity_bound"),
+        *("robx_target", "robx_threshold", "robx_changes", "robx_reason"),
     ]
     assert table["applicant"].tolist() == list("wxyz")
     assert table.index.tolist() == [0, 1, 2, 3]
@@ -72,6 +75,8 @@ def test_the_table_has_who_asked_the_points_and_what_is_known() -> None:
     assert table["robx_accepting"].isna().tolist() == [True, True, False, False]
     assert table["robx_accepting"].tolist()[2:] == [8, 7]
     assert table["robx_models"].tolist() == [8] * 4
+    assert table["robx_target"].tolist() == [1] * 4
+    assert table["robx_threshold"].tolist() == [0.4] * 4
     assert table["robx_changes"][2] == "; ".join(answer().changes[2])
     assert table["robx_reason"][1] == "income is infinite"
     np.testing.assert_array_equal(table["robx_cost"], answer().cost)
@@ -103,8 +108,38 @@ def test_a_feature_named_as_a_column_of_ours() -> None:
     odd = people().rename(columns={"savings": "robx_cost"})
     model = RandomForestClassifier(5, random_state=0).fit(odd, odd["income"] > 0.5)
     found = robx.NearestNeighbour().explain(Problem(model, odd), odd[:2])
-    with pytest.raises(robx.InvalidInput, match="named 'robx_cost', as one of robx's own is"):
+    with pytest.raises(robx.InvalidInput, match="named 'robx_cost', as one of robx's own in"):
         _ = found.table
+
+
+@pytest.mark.parametrize("name", ["robx_status", "robx_steadiness", "robx_target", "robx_bound"])
+def test_a_name_of_ours_is_refused_before_any_work_is_done(name: str, tmp_path: Path) -> None:
+    for ending in (".csv", ".csv.gz", ".parquet"):
+        with pytest.raises(robx.InvalidInput, match=f"'{name}', as one .* or save them as .json"):
+            check_path(tmp_path / f"a{ending}", ["income", name])
+    assert check_path(tmp_path / "a.json", [name]) == tmp_path / "a.json"
+    assert check_path(tmp_path / "a.csv", ["income", "robx_x"]) == tmp_path / "a.csv"
+
+
+def test_all_columns_of_ours_are_known_to_be_ours() -> None:
+    methods: list[Any] = [robx.Frugal(n_draws=64), robx.Closest(effort=1)]
+    for method in methods:
+        found = method.explain(problem(), FOUR)
+        assert found.measured
+        names = [name for name in found.table if name.startswith("robx_")]
+        for name in names:
+            with pytest.raises(robx.InvalidInput, match=f"'{name}', as one"):
+                check_names([name])
+
+
+def test_columns_of_the_table_stand_in_the_order_of_the_model() -> None:
+    turned = robx.NearestNeighbour().explain(problem(), FOUR[["job", "savings", "income"]])
+    assert turned.points.columns.tolist() == ["job", "savings", "income"]
+    assert turned.table.columns.tolist()[1:4] == ["income", "savings", "job"]
+
+
+def test_without_an_origin_the_table_does_not_tell_target_and_threshold() -> None:
+    assert not {"robx_target", "robx_threshold"} & set(replace(answer(), origin={}).table)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -267,12 +302,23 @@ def test_files_from_before_there_was_an_origin_still_load() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", [5, "x", [1], {"model": 1}, {"versions": []}, {"threshold": "x"}]
+    "origin",
+    [
+        *(5, "x", [1], None, {"model": 1}, {"versions": []}),
+        *({"threshold": value} for value in ("x", True, None, -0.1, 1, 1.5, [0.5])),
+        *({"target": value} for value in ([1], {}, {"a": 1})),
+    ],
 )
 def test_a_damaged_origin_is_refused(origin: Any) -> None:
     plain = {**answer().to_dict(), "origin": origin}
-    with pytest.raises(robx.InvalidInput, match="damaged"):
+    with pytest.raises(robx.InvalidInput, match="damaged: their (origin|threshold|target)"):
         Counterfactuals.from_dict(plain)
+
+
+@pytest.mark.parametrize("origin", [{"threshold": 0}, {"target": "good"}, {"target": None}])
+def test_an_origin_that_others_can_rely_on_is_taken(origin: Any) -> None:
+    plain = {**answer().to_dict(), "origin": origin}
+    assert Counterfactuals.from_dict(plain).origin == origin
 
 
 def test_the_origin_changes_no_answer() -> None:

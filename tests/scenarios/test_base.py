@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catboost import CatBoostClassifier
 from hypothesis import given, settings
+from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -29,6 +31,7 @@ from robx.scenarios import (
     OtherLibrary,
     Scenario,
 )
+from robx.scenarios.base import first_sentence
 from scenario_cases import (
     ESTIMATORS,
     FOREST,
@@ -208,3 +211,33 @@ def test_forests_side_by_side_leave_the_warning_filters_alone() -> None:
     before = list(warnings.filters)
     list(DropRows(3).models(FOREST, X, Y, n_models=40, n_jobs=4))
     assert list(warnings.filters) == before
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (
+            XGBClassifier(max_depth=-3),
+            "value -3 for Parameter max_depth should be greater equal to 0.",
+        ),
+        (XGBClassifier(objective="none"), "Unknown objective function: `none`."),
+        (LGBMClassifier(num_leaves=-1, verbose=-1), "Check failed: (num_leaves) > (1)."),
+        (
+            CatBoostClassifier(depth=-3, verbose=False),
+            'Can\'t parse parameter "depth" with value: -3.',
+        ),
+    ],
+)
+def test_of_what_a_library_says_the_first_sentence_is_told(estimator: Any, said: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        list(Bootstrap().models(estimator, X, Y, n_models=2))
+    name = type(estimator).__name__
+    assert str(caught.value) == (
+        f"Model 1 of 2 in 'bootstrap' could not be trained. {name} says: {said}"
+    )
+
+
+def test_a_trace_is_left_out() -> None:
+    error = RuntimeError("[10:20:30] /src/a.cc:27: Check failed: x Stack trace: [bt] (0) /lib")
+    assert first_sentence(error) == "Check failed: x."
+    assert first_sentence(ValueError()) == "ValueError."

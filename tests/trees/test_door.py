@@ -172,7 +172,9 @@ def test_the_sample_is_spread_over_the_whole_table(
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "none.json", str(tmp_path / "none.json"), tmp_path):
-        with pytest.raises(robx.InvalidInput, match=r"There is no model file at '.+'\."):
+        with pytest.raises(
+            robx.InvalidInput, match=r"There is no model file at '.+'\. Check the path\."
+        ):
             robx.import_model(path)
 
 
@@ -198,27 +200,33 @@ class Trap:
         return Path.touch, (self.path,)
 
 
-ENDINGS = [".pkl", ".pickle", ".joblib", ".json", ".txt", ".robx", ".ubj", ".skops"]
+ENDINGS = [".pkl", ".pickle", ".joblib", ".json", ".txt", ".robx", ".ubj", ".cbm", ".skops"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_pickle_is_never_loaded(ending: str, tmp_path: Path) -> None:
     path, sprung = tmp_path / f"model{ending}", tmp_path / "sprung"
     path.write_bytes(pickle.dumps(Trap(sprung)))
-    if ending in {".pkl", ".pickle", ".joblib"}:
-        with pytest.raises(
-            robx.UnsupportedModel,
-            match=rf"'model{ending}' is a pickle, which runs code when it is loaded; robx does "
-            r"not\. If you trust it, load it yourself and pass the model; or save the model with "
-            r"skops\.io\.dump\.",
-        ):
-            robx.import_model(path)
-    else:
-        with pytest.raises(robx.InvalidModel):
-            robx.import_model(path)
+    with pytest.raises(
+        robx.UnsupportedModel,
+        match=rf"'model{ending}' is a pickle, which runs code when it is loaded; robx does "
+        r"not\. If you trust it, load it yourself and pass the model; or save the model with "
+        r"skops\.io\.dump\.",
+    ):
+        robx.import_model(path)
     assert not sprung.exists()
     pickle.loads(path.read_bytes())
     assert sprung.exists()
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_is_known_by_its_first_bytes_whatever_its_name(
+    protocol: int, tmp_path: Path
+) -> None:
+    for name in ("model.json", "model.ubj", "model.cbm"):
+        (tmp_path / name).write_bytes(pickle.dumps([1], protocol=protocol))
+        with pytest.raises(robx.UnsupportedModel, match=f"'{name}' is a pickle"):
+            robx.import_model(tmp_path / name)
 
 
 def test_json_is_told_apart_whatever_its_layout(tmp_path: Path) -> None:
@@ -231,10 +239,21 @@ def test_json_is_told_apart_whatever_its_layout(tmp_path: Path) -> None:
         assert robx.import_model(path).score(X).tolist() == ensemble.score(X).tolist()
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", '{"name": "tree"}', "null", '{"learner": 1}', "x"])
+@pytest.mark.parametrize("text", ["{}", "[]", '{"name": "tree"}', "null", "x", '{"robx_schema":1}'])
 def test_json_of_nobody_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text(text)
-    with pytest.raises((robx.InvalidModel, robx.UnsupportedModel), match=r"model\.json|version"):
+    with pytest.raises(
+        robx.InvalidModel, match=r"'model\.json' is not the JSON of an XGBoost or CatBoost model\."
+    ):
+        robx.import_model(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "library"), [('{"learner": 1}', "XGBoost"), ('{"trees": 1}', "CatBoost")]
+)
+def test_json_of_somebody_is_refused_in_their_name(text: str, library: str, tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises((robx.InvalidModel, robx.UnsupportedModel), match=f"^The {library} model"):
         robx.import_model(tmp_path / "model.json")
 
 

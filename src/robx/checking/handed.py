@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,23 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.files import existing_file, read_table
 from robx.problem import Counterfactuals, Status
-from robx.problem.flat import PREFIX, applicant_ids
-from robx.tables import as_named_frame
+from robx.problem.flat import PREFIX, applicant_ids, point_names
+from robx.problem.origin import checked_origin, plain_label
+from robx.tables import as_named_frame, in_order
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Handed", "of_answers", "of_table", "opened"]
+__all__ = ["Handed", "of_answers", "of_table", "opened", "origin_in"]
 
 
 @dataclass(frozen=True)
 class Handed:
-    """What was handed out, wherever it comes from."""
+    """What was handed out, wherever it comes from.
+
+    The columns of `points` stand in the order of the model that promised: another model that does
+    not know their names goes by it.
+    """
 
     applicants: NDArray[Any]
     points: Any
@@ -39,7 +45,7 @@ def opened(answers: Any) -> Any:
         file = existing_file(Path(answers))
         if file.suffix in {".json", ".parquet"}:
             return Counterfactuals.load(file)
-        return read_table(file, only_blanks_missing=True)
+        return _read(file)
     if isinstance(answers, Counterfactuals) or hasattr(answers, "iloc"):
         return answers
     raise InvalidInput(
@@ -48,11 +54,20 @@ def opened(answers: Any) -> Any:
     )
 
 
+def _read(file: Path) -> pd.DataFrame:
+    """Read a flat table; who asked is named as it was written, unless that is a plain number."""
+    table = read_table(file, only_blanks_missing=True)
+    who = str(table.columns[0])
+    written = read_table(file, only_blanks_missing=True, text=(who,))
+    return table if (written[who] == table[who].astype(str)).all() else written
+
+
 def of_answers(answers: Counterfactuals) -> Handed:
-    """Take what is needed from answers."""
+    """Take what is needed from answers, whose points are in the applicants' order of columns."""
+    names = answers.schema.names
     return Handed(
         np.asarray(applicant_ids(answers)),
-        as_named_frame(answers.points, answers.schema.names),
+        in_order(as_named_frame(answers.points, names), names),
         list(answers.status),
         answers.score,
         tuple("; ".join(change) for change in answers.changes),
@@ -74,11 +89,29 @@ def of_table(table: pd.DataFrame) -> Handed:
         raise InvalidInput(
             f"'{needed[0]}' must be one of {', '.join(sorted(known))}. Got {strange[0]!r}."
         )
-    own = [name for name in table.columns[1:] if not str(name).startswith(PREFIX)]
     return Handed(
         table.iloc[:, 0].to_numpy(),
-        table[own].reset_index(drop=True),
+        table[point_names(table.columns.tolist())].reset_index(drop=True),
         [Status(status) for status in table[needed[0]]],
         table[needed[1]].to_numpy(dtype=np.float64),
         tuple(table[needed[2]].fillna("").astype(str)),
     )
+
+
+def origin_in(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """Give what the flat table of answers says of them all under these names, if it does."""
+    said: dict[str, Any] = {}
+    for name in names:
+        column = f"{PREFIX}{name}"
+        if column not in table.columns:
+            continue
+        values = table[column].drop_duplicates()
+        if len(values) > 1:
+            first, second = values.tolist()[:2]
+            raise InvalidInput(
+                f"'{column}' must be the same in all rows of the answers. Got {first!r} and "
+                f"{second!r}. Check such answers apart, or pass {name}=."
+            )
+        if len(values) == 1 and values.notna().all():
+            said[name] = plain_label(values.iloc[0])
+    return checked_origin(said)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.metrics import Interval, jeffreys
+from robx.metrics import Interval, jeffreys, percent
 from robx.problem.status import ANSWERED
 
 if TYPE_CHECKING:
@@ -114,21 +114,42 @@ class Check:
     @property
     def words(self) -> str:
         """Say how many promises are kept, and what that means."""
+        return self.say("the new model")
+
+    def say(self, name: str) -> str:
+        """Say the same of a model that has a name.
+
+        Parameters
+        ----------
+        name : str
+            Such as "new model 2", where there are several.
+        """
         n, kept = int(self.promised.sum()), int(self.kept[self.promised].sum())
         if n == 0:
-            said = "There is no promise to keep: no answer is ok."
+            said = f"There is no promise for {name} to keep: no answer is ok."
         else:
+            keeps = f"keeps {kept} of {n} promises"
+            if n == 1:
+                keeps = "keeps the only promise" if kept else "does not keep the only promise"
             said = (
-                f"The new model keeps {kept} of {n} promises ({_percent(self.share)}). Of people "
-                f"like these it keeps {_percent(self.low)} to {_percent(self.high)} "
+                f"{name[:1].upper()}{name[1:]} {keeps} ({percent(self.share)}). Of people like "
+                f"these it keeps {percent(self.low)} to {percent(self.high)} "
                 f"({100 * self.confidence:g}% interval)."
             )
-        best = self.answered & ~self.promised
+        return said + self._say_of_others()
+
+    def _say_of_others(self) -> str:
+        """Say what comes of answers that are no promise, and of those that cannot be read."""
+        said, best = "", self.answered & ~self.promised
         if best.any():
-            said += (
-                f" Of {int(best.sum())} answers that were the best found, but no promise, it "
-                f"accepts {int(self.kept[best].sum())}."
+            n, accepted = int(best.sum()), int(self.kept[best].sum())
+            those = (
+                f"Of {n} answers that were the best found, but no promise, it accepts {accepted}"
             )
+            if n == 1:
+                does = "accepts" if accepted else "does not accept"
+                those = f"It {does} the one answer that was the best found, but no promise"
+            said += f" {those}."
         unread = sum(bool(self.reason[i]) for i in np.flatnonzero(self.answered))
         if unread:
             said += f" It cannot read {unread} of the answers, which counts as not accepted."
@@ -154,12 +175,8 @@ class Check:
         }
 
     def __repr__(self) -> str:
-        kept = int(self.kept[self.promised].sum())
-        return f"<Check: {kept} of {int(self.promised.sum())} promises kept>"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}%"
+        n, kept = int(self.promised.sum()), int(self.kept[self.promised].sum())
+        return f"<Check: {kept} of {n} promise{'s' if n != 1 else ''} kept>"
 
 
 def _or_none(value: Any) -> Any:

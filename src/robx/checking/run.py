@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.checking.handed import Handed, of_answers, of_table, opened
+from robx.checking.handed import Handed, of_answers, of_table, opened, origin_in
 from robx.checking.result import Check
 from robx.errors import InvalidInput, RobxError
 from robx.parameters import check_number
@@ -40,11 +41,13 @@ def check(
         What was handed out; or a file that `Counterfactuals.save` wrote (`.json`, `.parquet` or
         `.csv`), or its table.
     model : fitted model, path, TreeEnsemble or BlackBox
-        The new model: anything that `robx.import_model` takes, with the same columns.
+        The new model: anything that `robx.import_model` takes, with the same columns. One that does
+        not know their names is asked with them in the order of the model that promised.
     confidence : float
         Of the interval around the share of promises that are kept.
     threshold : float, optional
-        Accepted are scores above this; the one of the answers unless given, 0.5 for a table.
+        Accepted are scores above this; the one of the answers unless given, 0.5 where they do not
+        tell it.
     target : label, optional
         The class that applicants wish for; that of the answers unless given.
 
@@ -64,16 +67,19 @@ def check(
     >>> new = RandomForestClassifier(20, random_state=1).fit(X, X[:, 0] > 0.55)
     >>> answer = RobX().explain(Problem(old, X), [[0.2, 0.5], [0.4, 0.1]])
     >>> print(check(answer, new).words)
-    The new model keeps 2 of 2 promises (100.0%). Of people like these it keeps 33.3% to 100.0%
+    The new model keeps 2 of 2 promises (100%). Of people like these it keeps 33.3% to 100%
     (95% interval).
     """
     check_number(confidence, "confidence", "check", above=0, below=1)
     if threshold is not None:
         check_number(threshold, "threshold", "check", least=0, below=1)
     given = opened(answers)
-    origin = given.origin if isinstance(given, Counterfactuals) else {}
+    is_table = not isinstance(given, Counterfactuals)
+    options = {"target": target, "threshold": threshold}
+    asked = [name for name, value in options.items() if value is None]
+    origin = origin_in(given, asked) if is_table else given.origin
     wish = origin.get("target") if target is None else target
-    new = _imported(model, wish, is_told=target is not None)
+    new = _imported(model, wish, is_told=target is not None, is_table=is_table)
     level = float(origin.get("threshold", THRESHOLD) if threshold is None else threshold)
     if isinstance(given, Counterfactuals):
         rest = [_checked(of_answers(other), new, level, confidence) for other in given.alternatives]
@@ -81,7 +87,9 @@ def check(
     return _checked(of_table(given), new, level, confidence)
 
 
-def _imported(model: Any, target: Category | None, *, is_told: bool) -> TreeEnsemble | BlackBox:
+def _imported(
+    model: Any, target: Category | None, *, is_told: bool, is_table: bool
+) -> TreeEnsemble | BlackBox:
     if isinstance(model, BlackBox) and model.target is None and not is_told:
         return model  # a function, whose class only its writer knows
     try:
@@ -89,6 +97,9 @@ def _imported(model: Any, target: Category | None, *, is_told: bool) -> TreeEnse
     except InvalidInput as error:
         if target is None or is_told:
             raise
+        if is_table and not isinstance(target, str):  # a CSV file has no quotes around labels
+            with suppress(InvalidInput):
+                return import_model(model, str(target))
         raise InvalidInput(
             f"The answers are for the class {target!r}. {error} Say with target= which class of "
             "the new model is meant."

@@ -96,7 +96,7 @@ class Answers(Measured):
             measures[f"lof_raw{suffix}"] = np.minimum(factor, MOST_FACTOR)
         tau = answer.settings.get("tau")
         return cls(
-            points=table,
+            points=problem.as_trained(table),
             answered=answered,
             accepted=points.score > problem.threshold,
             measures=measures,

@@ -14,6 +14,7 @@ from robx.parameters import check_number, check_whole, require
 from robx.problem import Problem
 from robx.retrained import import_models, retrainings
 from robx.scenarios import Scenario, check_estimator, fresh, read_labels
+from robx.scenarios.base import first_sentence
 from robx.schema import Schema
 from robx.tables import Category, count_rows, take
 from robx.trees import BlackBox, TreeEnsemble, import_model
@@ -123,7 +124,7 @@ class Study:
         except Exception as error:
             raise InvalidInput(
                 f"The base model of seed {seed} could not be trained. "
-                f"{type(model).__name__} says: {error}"
+                f"{type(model).__name__} says: {first_sentence(error)}"
             ) from error
         problem = self._problem(model, X)
         _, aside = self.split(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from robx.tables import Column
@@ -10,23 +11,31 @@ from robx.trees import BlackBox, TreeEnsemble
 __all__ = ["with_categories"]
 
 
-def with_categories(X: Any, model: TreeEnsemble | BlackBox) -> Any:
+def with_categories(
+    X: Any, model: TreeEnsemble | BlackBox, names: Sequence[str] | None = None
+) -> Any:
     """Give a table's columns the categories that the model knows, in their order.
 
     A CSV file has text where the training table had categories. Models that know their categories
-    read text as well, but their libraries do not train on it.
+    read text as well, but their libraries do not train on it. Categories of text that look like
+    numbers are read as such; and codes such as 00123 are text, which are numbers again where the
+    model takes numbers.
 
     Parameters
     ----------
     X : table of shape (n, d)
     model : TreeEnsemble or BlackBox
+    names : sequence of str, optional
+        The columns of the training table in its order, for a model that does not know them; those
+        of `X` unless given.
 
     Returns
     -------
     table
         A pandas frame in which columns are of a category dtype if the model knows their
-        categories and no other value stands in them. Any other table, and any other column, is
-        as it was: who reads it will say what is wrong.
+        categories and no other value stands in them, and numbers if the model takes those and
+        only digits stand in them. Any other table, and any other column, is as it was: who reads
+        it will say what is wrong.
 
     Examples
     --------
@@ -41,23 +50,45 @@ def with_categories(X: Any, model: TreeEnsemble | BlackBox) -> Any:
     """
     if isinstance(model, BlackBox) or not hasattr(X, "iloc"):
         return X
-    known = {column.name: column for column in model.columns if column.categories}
+    known = {column.name: column for column in model.columns}
     if not model.named:  # columns go by their places
-        known = {
-            name: column
-            for name, column in zip(X.columns, model.columns, strict=False)
-            if column.categories
-        }
-    found = {name: _as_category(X[name], known[name]) for name in X.columns if name in known}
+        order = X.columns if names is None else names
+        known = dict(zip(order, model.columns, strict=False))
+    found = {name: _as_trained(X[name], known[name]) for name in X.columns if name in known}
     return X.assign(**{name: values for name, values in found.items() if values is not None})
 
 
-def _as_category(values: Any, column: Column) -> Any:
-    """Turn a column into one of the model's categories; None if it is one, or cannot be."""
+def _as_trained(values: Any, column: Column) -> Any:
+    """Turn a column into what the model was trained on; None if it is that, or cannot be."""
     import pandas as pd  # noqa: PLC0415 - takes long to load
 
     if isinstance(values.dtype, pd.CategoricalDtype):
         return None
-    if not values.dropna().isin(list(column.categories or ())).all():
+    if not column.is_category:
+        return _as_numbers(values)
+    known = list(column.categories or ())
+    if not known:
         return None
-    return values.astype(pd.CategoricalDtype(list(column.categories or ())))
+    if pd.api.types.is_numeric_dtype(values.dtype) and all(isinstance(one, str) for one in known):
+        values = values.map(_as_written, na_action="ignore")
+    if not values.dropna().isin(known).all():
+        return None
+    return values.astype(pd.CategoricalDtype(known))
+
+
+def _as_written(value: Any) -> str:
+    """Spell a number as the file did; pandas makes floats of whole ones where some are missing."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if is_whole else str(value)
+
+
+def _as_numbers(values: Any) -> Any:
+    """Turn text of nothing but digits into numbers; None if it is something else."""
+    import pandas as pd  # noqa: PLC0415
+
+    if pd.api.types.is_numeric_dtype(values.dtype) or values.isna().all():
+        return None
+    text = values.dropna()
+    if not text.map(lambda value: isinstance(value, str) and value.strip().isdecimal()).all():
+        return None
+    return pd.to_numeric(values)

@@ -13,12 +13,12 @@ from robx.schema.guess import guess_features
 from robx.tables import Column, Layout, read_matrix
 from robx.trees import BlackBox, TreeEnsemble
 
-__all__ = ["category_codes", "coded", "guess_schema", "holds", "in_order"]
+__all__ = ["category_codes", "coded", "for_columns", "guess_schema", "holds"]
 
 Floats = NDArray[np.float64]
 
 
-def in_order(schema: Schema, names: tuple[str, ...]) -> Schema:
+def for_columns(schema: Schema, names: tuple[str, ...]) -> Schema:
     """Put a schema's features into the model's order."""
     place = {feature.name: feature for feature in schema.features}
     lacking = [name for name in names if name not in place]
@@ -27,7 +27,8 @@ def in_order(schema: Schema, names: tuple[str, ...]) -> Schema:
         said = [f"not in the schema: {lacking[:8]}"] if lacking else []
         said += [f"not among the model's columns: {extra[:8]}"] if extra else []
         raise InvalidInput(
-            f"The schema must name the model's columns, all of them and no others; {'; '.join(said)}."
+            "The schema must name the model's columns, all of them and no others; "
+            f"{'; '.join(said)}."
         )
     return Schema(tuple(place[name] for name in names), schema.relations, schema.optional_groups)
 

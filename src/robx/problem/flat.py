@@ -2,37 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import pandas as pd
 
 from robx.errors import InvalidInput
-from robx.tables import as_named_frame
+from robx.tables import as_named_frame, in_order
 
 if TYPE_CHECKING:
     from robx.problem.counterfactuals import Counterfactuals
 
-__all__ = ["PREFIX", "applicant_ids", "as_table"]
+__all__ = ["PREFIX", "applicant_ids", "as_table", "check_names", "point_names"]
 
 #: What the names of columns begin with that are not the model's.
 PREFIX = "robx_"
+#: What robx's own columns are named behind that; methods measure steadiness, oddity and bound.
+OWN = (
+    *("status", "cost", "n_changes", "score", "stability", "steadiness", "oddity"),
+    *("bound", "accepting", "models", "validity_bound", "target", "threshold"),
+    *("changes", "reason"),
+)
 
 
 def as_table(answers: Counterfactuals) -> pd.DataFrame:
-    """Give who asked, the points under the names of their columns, and what is known of them."""
-    points = nw.from_native(as_named_frame(answers.points, answers.schema.names), eager_only=True)
+    """Give who asked, the points under the names of their columns, and what is known of them.
+
+    Columns stand in the order of the schema, which is the model's, whatever the applicants' was.
+    """
+    names = answers.schema.names
+    ordered = in_order(as_named_frame(answers.points, names), names)
+    points = nw.from_native(ordered, eager_only=True)
     frame = pd.DataFrame(points.to_pandas()).reset_index(drop=True)
     frame.columns = frame.columns.map(str)
     known = {f"{PREFIX}{name}": values for name, values in _known(answers).items()}
-    who = "applicant" if "applicant" not in frame.columns else f"{PREFIX}applicant"
-    taken = [name for name in frame.columns if name in {*known, who}]
-    if taken:
-        raise InvalidInput(
-            f"A column of the answers is named '{taken[0]}', as one of robx's own is. Rename it."
-        )
-    first = pd.DataFrame({who: applicant_ids(answers)})
+    features = frame.columns.tolist()
+    check_names(features, known)
+    first = pd.DataFrame({_who(features): applicant_ids(answers)})
     return pd.concat([first, frame, pd.DataFrame(known)], axis=1)
+
+
+def check_names(names: Iterable[str], more: Iterable[str] = ()) -> None:
+    """Refuse features that are named as robx's own columns, of which there may be more."""
+    features = list(map(str, names))
+    own = {_who(features), *(f"{PREFIX}{name}" for name in OWN), *more}
+    taken = next((name for name in features if name in own), None)
+    if taken is not None:
+        raise InvalidInput(
+            f"A column is named '{taken}', as one of robx's own in the table of answers is. Rename "
+            "it, or save them as .json."
+        )
+
+
+def point_names(columns: Sequence[Any]) -> list[Any]:
+    """Tell which columns of a flat table are features; those of robx stand behind them."""
+    names = list(map(str, columns))
+    own = {f"{PREFIX}{name}" for name in OWN}
+    start = names.index(f"{PREFIX}status")
+    return [
+        column
+        for j, (column, name) in enumerate(zip(columns, names, strict=True))
+        if j > 0 and name not in own and not (j > start and name.startswith(PREFIX))
+    ]
+
+
+def _who(names: Sequence[str]) -> str:
+    """Name the column of people."""
+    return f"{PREFIX}applicant" if "applicant" in names else "applicant"
 
 
 def applicant_ids(answers: Counterfactuals) -> Any:
@@ -55,6 +92,11 @@ def _known(answers: Counterfactuals) -> dict[str, Any]:
         "stability": answers.stability,
         **answers.measured,
         **_certified(answers),
+        **{
+            name: [answers.origin[name]] * len(answers)
+            for name in ("target", "threshold")
+            if name in answers.origin
+        },
         "changes": ["; ".join(change) for change in answers.changes],
         "reason": list(answers.reason),
     }

@@ -14,7 +14,7 @@ from robx.problem.status import ANSWERED, Status
 if TYPE_CHECKING:
     from robx.problem.counterfactuals import Counterfactuals
 
-__all__ = ["as_html"]
+__all__ = ["as_html", "isolated"]
 
 #: Rows to show unless told otherwise.
 MOST_ROWS = 10
@@ -56,6 +56,23 @@ def as_html(answers: Counterfactuals, max_rows: int = MOST_ROWS) -> str:
     )
 
 
+def isolated(change: str) -> str:
+    """Give a change as HTML in which a value that runs from right to left turns no other around.
+
+    Examples
+    --------
+    >>> isolated("city: a → b")
+    '<bdi>city</bdi>: <bdi>a</bdi> → <bdi>b</bdi>'
+    """
+    first, arrow, after = change.rpartition(" → ")
+    name, colon, before = first.partition(": ")
+    if not arrow or not colon:
+        return f"<bdi>{escape(change)}</bdi>"
+    return ": ".join(
+        [f"<bdi>{escape(name)}</bdi>", f"<bdi>{escape(before)}</bdi> → <bdi>{escape(after)}</bdi>"]
+    )
+
+
 def _outcome(answers: Counterfactuals) -> str:
     counts = [(str(status), int((answers.status == status).sum())) for status in Status]
     said = ", ".join(f"{count} {name}" for name, count in counts if count)
@@ -79,11 +96,11 @@ def _row(answers: Counterfactuals, i: int, name: str) -> str:
         covered = answers.certificate.covers[i]
         numbers.append(str(answers.certificate.accepting[i]) if covered else "")
     reason = escape(answers.reason[i])
-    words = "<br>".join(escape(change) for change in answers.changes[i])
+    words = "<br>".join(map(isolated, answers.changes[i]))
     # Beside an answer, the reason why it is not stable would be the longer of the two.
     hint = f' title="{reason}"' if words and reason else ""
     words = words or f'<span class="q">{reason}</span>'
-    told = f"{_cells([name])}<td{hint}>{status}</td><td>{words}</td>"
+    told = f"<td><bdi>{escape(name)}</bdi></td><td{hint}>{status}</td><td>{words}</td>"
     return f"<tr>{told}{_cells(numbers, 'td', 'n')}</tr>"
 
 
@@ -93,4 +110,4 @@ def _cells(texts: Sequence[str], tag: str = "td", kind: str = "") -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else ""
+    return f"{round(value, 2) + 0.0:.2f}" if np.isfinite(value) else ""

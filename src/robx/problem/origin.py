@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from robx.errors import InvalidInput
+from robx.parameters import is_number
 from robx.tables import Category
 from robx.trees import BlackBox, TreeEnsemble
 
-__all__ = ["about_model", "origin_of"]
+__all__ = ["about_model", "checked_origin", "origin_of"]
 
 #: Distributions that a model's library comes from, by the word that its source begins with.
 LIBRARIES = {
@@ -44,6 +47,26 @@ def about_model(model: TreeEnsemble | BlackBox) -> dict[str, Any]:
     kind = type(model.model)
     source = f"{kind.__module__}.{kind.__qualname__}"
     return {"kind": "black box", "digest": None, "source": source, "n_trees": None}
+
+
+def checked_origin(plain: Any) -> dict[str, Any]:
+    """Check what others rely on in an origin from a file; old files have none."""
+    if not isinstance(plain, Mapping):
+        raise _damaged(f"their origin is {plain!r}")
+    origin = dict(plain)
+    for name in ("model", "versions"):
+        if not isinstance(origin.get(name, {}), Mapping):
+            raise _damaged(f"their origin has no '{name}'")
+    threshold, target = origin.get("threshold", 0.5), origin.get("target")
+    if not is_number(threshold) or not 0 <= threshold < 1:
+        raise _damaged(f"their threshold must be a number from 0 to below 1. Got {threshold!r}")
+    if target is not None and not isinstance(target, str | bool | int | float):
+        raise _damaged(f"their target must be a label. Got {target!r}")
+    return origin
+
+
+def _damaged(said: str) -> InvalidInput:
+    return InvalidInput(f"The counterfactuals are damaged: {said[:200]}.")
 
 
 def plain_label(label: Any) -> Category | None:

@@ -14,12 +14,21 @@ from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
 from robx.parameters import check_number
 from robx.problem.applicants import Applicants
-from robx.problem.bridge import category_codes, coded, guess_schema, holds, in_order
+from robx.problem.bridge import category_codes, coded, for_columns, guess_schema, holds
 from robx.problem.origin import origin_of
 from robx.problem.support import Support
 from robx.robustness import Noise, Stability
 from robx.schema import Codec, Schema
-from robx.tables import Category, Column, Layout, as_named_frame, count_rows, take
+from robx.tables import (
+    Category,
+    Column,
+    Layout,
+    as_named_frame,
+    column_names,
+    count_rows,
+    in_order,
+    take,
+)
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
 __all__ = ["Problem"]
@@ -82,7 +91,8 @@ class Problem:
         if isinstance(self.model, BlackBox):
             self.model.ordered(X_train)  # which checks the columns
         layout = Layout.of(X_train, names=self._names_for_arrays(schema))
-        ordered = in_order(schema or guess_schema(self.model, X_train, layout), self._order(layout))
+        guessed = schema or guess_schema(self.model, X_train, layout)
+        ordered = for_columns(guessed, self._order(layout))
         self.codec = Codec(ordered.features, layout)
         self.codes: dict[int, tuple[Floats, Floats]] = {}
         support = self._read(X_train, "X_train")
@@ -162,6 +172,19 @@ class Problem:
         """Read counterfactuals that were made elsewhere: (n, d) float64, unchecked."""
         return self._read(X, "base")
 
+    def as_trained(self, X: Any) -> Any:
+        """Give a table of applicants or answers with its columns as the training table has them.
+
+        A model that does not know the names of its columns goes by their order. An array has the
+        order of this problem's model.
+        """
+        layout = self.codec.layout
+        if not layout.named:
+            return X
+        if column_names(X) is None and layout.names != self.names:
+            X = as_named_frame(X, self.names)
+        return in_order(X, layout.names)
+
     def _read(self, X: Any, what: str) -> Floats:
         """Read a table. A number that means "missing" to the model is missing, but for a zero."""
         matrix = self.codec.read(X, what)
@@ -177,7 +200,7 @@ class Problem:
         """
         if isinstance(self.model, BlackBox):
             return matrix
-        theirs = self.model.read(X, what)
+        theirs = self.model.read(X if self.model.named else self.as_trained(X), what)
         is_category = np.array([column.is_category for column in self._columns])
         matrix[np.isnan(theirs) & is_category] = np.nan
         return theirs

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.files import atomically, check_target, existing_file, need_pyarrow, write_table
 from robx.problem.certificate import Certificate
+from robx.problem.origin import checked_origin
 from robx.problem.status import Status
 from robx.schema import Schema, check_norm
 from robx.tables import count_rows, pack, unpack
@@ -87,7 +88,7 @@ def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
             },
             certificate=Certificate.from_dict(certificate) if certificate else None,
             alternatives=tuple(from_plain(cls, one) for one in plain.get("alternatives", ())),
-            origin=_origin(plain.get("origin", {})),
+            origin=checked_origin(plain.get("origin", {})),
         )
         check_norm(made.norm, "Counterfactuals")
         lengths = [len(made.reason), *map(count_rows, (made.applicants, made.points))]
@@ -120,8 +121,11 @@ def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> None:
         write_table(answers.table, file)
 
 
-def check_path(path: str | os.PathLike[str]) -> Path:
-    """Refuse, before any work is done, a file that answers cannot be saved to."""
+def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:
+    """Refuse, before any work is done, a file that answers cannot be saved to.
+
+    The flat table in all but a `.json` file must be able to hold features of these names.
+    """
     file = Path(path)
     if not file.name.endswith(ENDINGS):
         raise InvalidInput(
@@ -130,6 +134,10 @@ def check_path(path: str | os.PathLike[str]) -> Path:
         )
     if file.suffix == ".parquet":
         need_pyarrow(file)
+    if file.suffix != ".json":
+        from robx.problem.flat import check_names  # noqa: PLC0415 - pandas takes long to load
+
+        check_names(names)
     check_target(file)
     return file
 
@@ -195,17 +203,6 @@ def _metadata(file: Path) -> bytes:
 
 
 # --- plain values ---------------------------------------------------------------------------------
-
-
-def _origin(plain: Any) -> dict[str, Any]:
-    """Check what others rely on; old files have none."""
-    origin = dict(plain)
-    for name in ("model", "versions"):
-        if not isinstance(origin.get(name, {}), Mapping):
-            raise InvalidInput(f"The counterfactuals are damaged: their origin has no '{name}'.")
-    if not isinstance(origin.get("threshold", 0.5), int | float):
-        raise InvalidInput("The counterfactuals are damaged: their threshold is no number.")
-    return origin
 
 
 def _without_nan(values: NDArray[Any]) -> list[Any]:

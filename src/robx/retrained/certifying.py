@@ -88,7 +88,7 @@ def certified(
     accepting = np.zeros(len(answers), dtype=np.int64)
     rows = np.flatnonzero(answers.answered)
     if len(rows):
-        points = take(answers.points, rows)
+        points = problem.as_trained(take(answers.points, rows))
         kept = [scores_or_none(model, points) > problem.threshold for model in models]
         accepting[rows] = np.sum(kept, axis=0)
     covers = answers.answered

@@ -30,5 +30,14 @@ def retrainings(estimator: Any, X: Any, y: Any, n_models: int = 48, seed: int = 
     Returns
     -------
     iterator of fitted classifiers
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.random.default_rng(0).random((90, 2))
+    >>> trees = list(retrainings(DecisionTreeClassifier(), X, X[:, 0] > 0.5, n_models=3))
+    >>> [int(tree.tree_.n_node_samples[0]) for tree in trees]
+    [30, 30, 30]
     """
     return Subsample(SHARE).models(estimator, X, y, n_models, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from robx.parameters import check_jobs, check_whole
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.tables import count_rows, take
 
-__all__ = ["ROWS", "SEEDS", "SPLIT", "Fit", "Scenario", "read_labels", "stream"]
+__all__ = ["ROWS", "SEEDS", "SPLIT", "Fit", "Scenario", "first_sentence", "read_labels", "stream"]
 
 #: What random numbers are for.
 SPLIT, ROWS, SEEDS = range(3)
@@ -230,9 +231,16 @@ def _trained(fits: Sequence[Fit], X: Any, title: str, n_jobs: int) -> Iterator[A
             if error is not None:
                 raise InvalidInput(
                     f"Model {k} of {len(fits)} in '{title}' could not be trained. "
-                    f"{type(fit.estimator).__name__} says: {error}"
+                    f"{type(fit.estimator).__name__} says: {first_sentence(error)}"
                 ) from error
             yield fit.estimator
+
+
+def first_sentence(error: Exception) -> str:
+    """Give what a library says first, without the places in its code that it names."""
+    said = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    said = re.sub(r"^(?:\[[\d:]+\] )?(?:\S+\.\w+:\d+: )?", "", said.split("Stack trace")[0])
+    return re.sub(r" at \S+, line \d+\s*\.?$", "", said).rstrip(" .") + "."
 
 
 def _train(fit: Fit, X: Any, config: dict[str, Any]) -> tuple[Fit, Exception | None]:

@@ -15,7 +15,7 @@ __all__ = ["read_plain", "write_plain"]
 def read_plain(file: Path) -> Any:
     """Read plain values; whether they make a schema is not looked at."""
     if not file.is_file():
-        raise InvalidInput(f"There is no schema file at '{file}'.")
+        raise InvalidInput(f"There is no schema file at '{str(file)[:200]}'. Check the path.")
     import yaml  # noqa: PLC0415 - read only when a file is
 
     is_json = file.suffix == ".json"

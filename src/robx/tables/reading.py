@@ -28,6 +28,7 @@ __all__ = [
     "column_names",
     "count_rows",
     "distinct_values",
+    "in_order",
     "number_column",
     "parts",
     "read_matrix",
@@ -102,6 +103,17 @@ def take(X: Any, rows: NDArray[np.integer[Any]], names: Sequence[str] | None = N
         have = respelled(frame.columns, names)
         frame = frame[:, [have.index(name) for name in names]]
     return frame[rows].to_native()
+
+
+def in_order(X: Any, names: Sequence[str]) -> Any:
+    """A frame with its columns in the order of `names`; as it is if it has others, or none."""
+    frame = as_frame(X, "X")
+    if frame is None:
+        return X
+    have = respelled(frame.columns, names)
+    if have == list(names) or sorted(have) != sorted(names):
+        return X
+    return frame[:, [have.index(name) for name in names]].to_native()
 
 
 def count_rows(X: Any) -> int:

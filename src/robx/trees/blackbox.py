@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import narwhals as nw
+import narwhals.selectors as ncs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,7 +73,7 @@ class BlackBox:
         -------
         (n,) float64
         """
-        table = self.ordered(X)
+        table = self._without_names(self.ordered(X))
         n_rows = len(table)
         if n_rows == 0:
             return np.zeros(0)
@@ -111,6 +112,18 @@ class BlackBox:
                 f"not known: {extra}."
             )
         return nw.from_native(X, eager_only=True).select(list(self.names)).to_native()
+
+    def _without_names(self, table: Any) -> Any:
+        """Give a frame of numbers as an array to a model that was fitted on one, which warns."""
+        if self.names is not None or not hasattr(self.model, "n_features_in_"):
+            return table
+        frame = nw.from_native(table, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return table
+        numbers = frame.select(ncs.numeric() | ncs.boolean())
+        if len(numbers.columns) < len(frame.columns):
+            return table
+        return np.asarray(numbers.select(nw.all().cast(nw.Float64)).to_numpy(), dtype=np.float64)
 
     def _column(self, n_classes: int) -> int:
         if self._classes is not None:

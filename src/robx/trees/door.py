@@ -39,6 +39,14 @@ FILE_PARSERS = {
     ".robx": "robx.trees.store",
     ".skops": "robx.trees.skops",
 }
+#: The parser for JSON whose outermost object begins with this field.
+JSON_PARSERS = {
+    **dict.fromkeys(("learner", "version"), "robx.trees.xgboost"),
+    **dict.fromkeys(
+        ("ctr_data", "features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees"),
+        "robx.trees.catboost",
+    ),
+}
 #: Endings of pickles, which are not read.
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
 SAMPLE = 512
@@ -142,14 +150,25 @@ def check_file(path: Path, *, is_pickle: bool = False) -> None:
     except OSError:  # a name too long, or not allowed
         size = None
     if size is None:
-        raise InvalidInput(f"There is no model file at '{str(path)[:200]}'.")
+        raise InvalidInput(f"There is no model file at '{str(path)[:200]}'. Check the path.")
     if size > MAX_BYTES:
         raise UnsupportedModel(f"'{path.name}' has {size:,} bytes; at most {MAX_BYTES:,} are read.")
-    if path.suffix in PICKLES and not is_pickle:
+    if not is_pickle and (path.suffix in PICKLES or _begins_as_pickle(path)):
         raise UnsupportedModel(
             f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not. If you "
             "trust it, load it yourself and pass the model; or save the model with skops.io.dump."
         )
+
+
+def _begins_as_pickle(path: Path) -> bool:
+    """Whether a file begins as pickles do since 2003, whatever its name: no model's own does."""
+    try:
+        with path.open("rb") as file:
+            return re.match(rb"\x80[\x02-\x05]", file.read(2)) is not None
+    except OSError as error:
+        raise InvalidInput(
+            f"'{path}' cannot be read: {error.strerror}. Check who may read it."
+        ) from error
 
 
 def file_parser(path: Path) -> str:
@@ -164,8 +183,13 @@ def file_parser(path: Path) -> str:
     # Which library wrote it is told by the first field of the outermost object.
     with path.open("rb") as file:
         first = re.match(rb'\s*\{\s*"(\w*)"', file.read(1024))
-    is_xgboost = first is not None and first[1] in {b"learner", b"version"}
-    return "robx.trees.xgboost" if is_xgboost else "robx.trees.catboost"
+    parser = None if first is None else JSON_PARSERS.get(first[1].decode())
+    if parser is None:
+        raise InvalidModel(
+            f"'{path.name}' is not the JSON of an XGBoost or CatBoost model. Save the model again "
+            "with its own save_model, or pass the model itself."
+        )
+    return parser
 
 
 def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) -> None:
@@ -196,6 +220,6 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
             f"The imported model does not score as its source does: row {rows[first]} of X, "
             f"{matrix[first].tolist()}, gets {ours[first]:.9f}; {ensemble.source} gives "
             f"{theirs[first]:.9f}. Nothing was imported. A library that is older than the "
-            "one that wrote a file can read it wrongly: upgrade it. Else please report this with its "
-            "version; robx.BlackBox takes the model as it is."
+            "one that wrote a file can read it wrongly: upgrade it. Else please report this with "
+            "its version; robx.BlackBox takes the model as it is."
         )
