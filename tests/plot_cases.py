@@ -148,6 +148,7 @@ ODD: dict[str, Callable[[], Any]] = {
     "one change": lambda: plots.before_after(changes(1)),
     "a category alone": lambda: plots.before_after(changes(4)[3:]),
     "thirty changes": lambda: plots.before_after(changes(30)),
+    "sixty changes": lambda: plots.before_after(changes(60)),
     "no change": lambda: plots.before_after(changes(0)),
     "a tiny change": lambda: plots.before_after(changes(1).assign(shift=1e-6)),
     "one feature": lambda: plots.asked_features(asked(1)),

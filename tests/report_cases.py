@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from robx.checking import Check
 from robx.problem import Certificate, Counterfactuals, Status
 from robx.schema import Feature, Schema
 
-__all__ = ["EVIL", "SCHEMA", "certified", "made", "two_ways"]
+__all__ = ["EVIL", "SCHEMA", "certified", "checked", "made", "two_ways"]
 
 #: What must never reach a page as it is.
 EVIL = "</script><img src=x onerror=\"alert('1')\"> & |*_`[x](y)"
@@ -92,6 +93,24 @@ def certified(*accepting: int, n_models: int = 10, **changes: Any) -> Counterfac
     words = "drawn like these"
     return replace(
         answers, certificate=Certificate(counts, n_models, answers.answered, 0.95, words)
+    )
+
+
+def checked(answers: Counterfactuals, kept: list[str]) -> Check:
+    """Give a check in which a new model keeps the answers of these people."""
+    names = list(answers.applicants.index)
+    return Check(
+        applicants=np.array(names),
+        status=answers.status,
+        promised=answers.ok,
+        kept=np.array([name in kept for name in names]),
+        score_before=answers.score,
+        score=answers.score,
+        changes=("",) * len(names),
+        reason=("",) * len(names),
+        threshold=0.5,
+        confidence=0.95,
+        model={},
     )
 
 

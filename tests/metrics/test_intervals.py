@@ -187,8 +187,8 @@ def test_arrays_that_do_not_fit_are_refused(
         Resamples([1, 2]).interval(parts, weights, **options)
 
 
-@pytest.mark.parametrize(("successes", "n"), [(1, 1), (3, 7), (54, 55), (20, 40)])
-def test_jeffreys_leaves_the_same_chance_in_both_tails(successes: int, n: int) -> None:
+@pytest.mark.parametrize(("successes", "n"), [(1, 1), (3, 7), (54, 55), (2.75, 3)])
+def test_jeffreys_leaves_the_same_chance_in_both_tails(successes: float, n: int) -> None:
     share, low, high = jeffreys(successes, n, level=0.9)
     posterior = stats.beta(successes + 0.5, n - successes + 0.5)
     assert share == successes / n

@@ -102,12 +102,12 @@ def test_a_group_is_one_feature_and_room_is_what_the_schema_states() -> None:
     )
     pd.testing.assert_frame_equal(table, expected)
     asked = plots.asked_table(answers).set_index("feature")
-    assert asked[["rising", "falling", "switching"]].T.to_dict("list") == {
-        "up": [1, 0, 0],
-        "down": [0, 1, 0],
-        "rank": [1, 0, 0],
-        "home": [0, 0, 1],
-        "filled": [0, 0, 1],
+    assert asked[["rising", "falling", "switching", "filling"]].T.to_dict("list") == {
+        "up": [1, 0, 0, 0],
+        "down": [0, 1, 0, 0],
+        "rank": [1, 0, 0, 0],
+        "home": [0, 0, 1, 0],
+        "filled": [0, 0, 0, 1],
     }
     assert plots.before_after(table).get_label() == "; ".join(answers.changes[0]) + "."
 

@@ -70,6 +70,42 @@ def test_long_words_keep_both_values() -> None:
     assert after.endswith("sort")
 
 
+def test_fifteen_of_many_changes_are_drawn_the_longest_and_in_their_order() -> None:
+    table = changes(60).assign(feature=[f"f{k}" for k in range(60)])
+    order = np.random.default_rng(0).permutation(60)
+    table["shift"] = np.where(order % 2, 1, -1) * (order + 2.0)
+    table.loc[order == 59, "shift"] = NAN  # a category counts as one unit: it is the shortest
+    ax = plots.before_after(table)
+    drawn = [f"f{k}" for k in range(60) if 59 > order[k] >= 44]
+    assert names(ax) == drawn
+    assert len(drawn) == 15
+    assert ax.get_xlabel().endswith("\n(and 45 more features)")
+    assert str(ax.get_label()).count(" → ") == 60
+    assert plots.before_after(table[:16]).get_xlabel().endswith("(and 1 more feature)")
+    assert "more" not in plots.before_after(table[:15]).get_xlabel()
+
+
+def test_what_was_missing_is_no_category() -> None:
+    table = changes(3).assign(shift=[0.5, NAN, NAN], before=["1", "missing", "red"], after="2")
+    ax = plots.before_after(table)
+    assert ends(ax) == {
+        "asked for": [0.5],
+        "asked for, another category": [1.0],
+        "asked for, from or to a missing value": [1.0],
+    }
+    to_missing = table.assign(before="1", after="missing")
+    assert "asked for, another category" not in ends(plots.before_after(to_missing))
+
+
+def test_values_that_run_from_right_to_left_turn_nothing_around() -> None:
+    city = "\u05e2\u05d9\u05e8"
+    table = changes(2)[:1].assign(feature=city, before=city, after="b", shift=NAN)
+    ax = plots.before_after(table)
+    assert [text.get_text() for text in ax.texts] == [f"\u2068{city}\u2069 → b"]
+    assert names(ax) == [f"\u2068{city}\u2069"]
+    assert names(plots.asked_features(asked(1).assign(feature=city))) == [f"\u2068{city}\u2069"]
+
+
 def test_nobody_who_changes_nothing_gets_an_empty_picture() -> None:
     ax = plots.before_after(changes(0))
     assert [text.get_text() for text in ax.texts] == ["Nothing changes"]
@@ -102,6 +138,13 @@ def test_bars_are_shares_in_parts_by_direction_most_asked_first() -> None:
     assert key_of(ax) == ["to rise", "to fall", "to another category"]
 
 
+def test_those_who_fill_in_a_missing_value_are_told_apart() -> None:
+    table = asked(1).assign(people=10, share=0.5, rising=4, falling=0, switching=0, filling=6)
+    ax = plots.asked_features(table)
+    assert key_of(ax) == ["to rise", "from or to a missing value"]
+    assert np.array(rectangles(ax)) == pytest.approx(np.array([[0, 0.2], [0.2, 0.3]]))
+
+
 def test_a_direction_that_nobody_takes_is_not_in_the_key() -> None:
     table = asked(2).assign(people=30, rising=0, falling=30, switching=0)
     assert key_of(plots.asked_features(table)) == ["to fall"]
@@ -117,11 +160,11 @@ def test_fifteen_features_are_drawn_and_the_others_told() -> None:
     assert "more" not in plots.asked_features(asked(15)).get_xlabel()
     ax = plots.asked_features(asked(30))
     assert len(names(ax)) == 15
-    assert ax.get_xlabel().endswith("(and 15 more features, at most 56% each)")
+    assert ax.get_xlabel().endswith("(and 15 more features, at most 56.2% each)")
     assert (
         plots.asked_features(asked(16))
         .get_xlabel()
-        .endswith("(and 1 more feature, at most 56% each)")
+        .endswith("(and 1 more feature, at most 56.2% each)")
     )
 
 

@@ -65,10 +65,12 @@ def test_an_interval_that_does_not_hold_its_value_ends_there() -> None:
 def test_the_key_tells_who_leaves_people_without_an_answer() -> None:
     half = table().assign(coverage=[1.0, 0.5, 0.9, 0.8])
     assert key_of(plots.frontier(half)) == ["NN", "RobX (50% answered)"]
+    nearly = table().assign(coverage=[0.9997, 1.0, 1.0, 1.0])
+    assert key_of(plots.frontier(nearly)) == ["NN (99.9% answered)", "RobX"]
     none = table().assign(validity=[NAN, 0.9, 0.9, 0.9])
     ax = plots.frontier(none)
     assert key_of(ax) == ["NN (no answers)", "RobX"]
-    assert str(ax.get_label()).startswith("NN: no answers. RobX: 90.0% at 0.60")
+    assert str(ax.get_label()).startswith("NN: no answers. RobX: 90% at 0.60, 90% at")
 
 
 def test_every_point_is_within_the_axes() -> None:

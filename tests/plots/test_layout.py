@@ -16,6 +16,7 @@ from plot_cases import spread as spread_table
 from plot_cases import sweep as sweep_table
 from plot_cases import walk as walk_table
 from robx import plots
+from robx.plots.style import styled
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -114,6 +115,7 @@ def test_plots_are_made_without_pyplot() -> None:
 import sys
 import pandas as pd
 from robx import plots
+from robx.plots.style import styled
 ax = plots.asked_features(pd.DataFrame({"feature": ["a"], "share": [0.5]}))
 plots.svg(ax)
 assert "matplotlib" in sys.modules
@@ -138,6 +140,17 @@ def test_curves_differ_without_colour() -> None:
 def test_letters_that_the_font_lacks_are_no_warning() -> None:
     ax = plots.asked_features(asked(1).assign(feature="収入"))
     assert "収入" in plots.svg(ax)
+
+
+def test_wide_letters_leave_the_axes_room() -> None:
+    table = changes(3).assign(feature="\u4e00" * 50, before="\u4e01" * 30, after="\u4e02" * 30)
+    with styled():
+        ax = plots.before_after(table)
+        figure = figure_of(ax)
+        assert overlapping(figure) == []
+        assert ax.get_window_extent().width > 0.2 * figure.bbox.width
+    words = [text.get_text().split("\n") for text in ax.texts]
+    assert max(len(line) for lines in words for line in lines) <= 18 + 2  # an arrow is narrow
 
 
 def test_signs_that_mean_something_to_matplotlib_are_drawn_as_they_are() -> None:

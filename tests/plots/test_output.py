@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
@@ -49,12 +50,41 @@ def test_an_inline_plot_has_words_for_those_who_do_not_see_it() -> None:
     assert words is not None
     assert words[1] == (
         "Share of people who are asked to change a feature: &lt;b&gt; &amp; savings 75%, amount "
-        "74%."
+        "73.8%."
     )
     named = re.search(r'aria-labelledby="(\S+) (\S+)"', text)
     assert named is not None
     assert f'<title id="{named[1]}">' in text
     assert f'<desc id="{named[2]}">' in text
+
+
+def test_words_that_look_like_style_stay_as_they_are() -> None:
+    names = [f"of {INK}", f"or {PAPER}", "font-family: Arial; x", 'id="y" href="#z"', "url(#q)"]
+    text = plots.svg(plots.asked_features(asked(5).assign(feature=names)))
+    words = re.findall(r"<text [^>]*>([^<]*)</text>", text)
+    assert set(names) <= set(words)
+    assert "font-family" not in "".join(re.findall(r"<[^>]*>", text))
+
+
+def test_pictures_have_isolated_texts_where_matplotlib_knows_directions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = "\u05ea\u05dc", "\u05d9\u05e8\u05d5"
+    ax = plots.before_after(changes(4)[3:].assign(before=before, after=after))
+    assert f">\u2068{before}\u2069 → \u2068{after}\u2069<" in plots.svg(ax)
+    (text,) = ax.texts
+    isolated = text.get_text()
+
+    def picture(words: str, *, knows: bool) -> bytes:
+        monkeypatch.setattr("robx.plots.output.KNOWS_DIRECTIONS", knows)
+        text.set_text(words)
+        plots.save(ax, tmp_path / "plot.png")
+        return (tmp_path / "plot.png").read_bytes()
+
+    bare = f"{before} → {after}"
+    assert picture(isolated, knows=False) == picture(bare, knows=True)
+    if mpl.__version_info__[:2] >= (3, 11):
+        assert picture(isolated, knows=True) != picture(bare, knows=True)
 
 
 def test_letters_stay_text() -> None:

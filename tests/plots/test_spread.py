@@ -8,6 +8,7 @@ from matplotlib.patches import Rectangle
 
 from plot_cases import NAN, key_of, spread
 from robx import plots
+from robx.plots.spread import bin_table, draw_bins
 
 
 def bars(ax: Axes) -> list[tuple[float, float, float, bool]]:
@@ -44,10 +45,10 @@ def test_tau_cuts_the_stabilities_also_within_a_bar() -> None:
     *others, ax = plots.histograms(table, tau=0.62)
     assert bars(ax) == [(0.6, 0.05, 1, False), (0.9, 0.05, 1, False), (0.6, 0.05, 1, True)]
     assert not any(hatched for other in others for *_, hatched in bars(other))
-    assert said(ax) == ["tau 0.62: 67% pass"]
+    assert said(ax) == ["tau 0.62: 66.7% pass"]
     assert [line.get_xdata()[0] for line in ax.get_lines()] == [0.62]
     assert key_of(ax) == ["at least tau", "below tau"]
-    assert "67% reach tau 0.62." in str(ax.get_label())
+    assert "66.7% reach tau 0.62." in str(ax.get_label())
 
 
 def test_a_row_at_tau_passes() -> None:
@@ -68,6 +69,22 @@ def test_numbers_that_are_no_scores_are_drawn_too() -> None:
     axes = plots.histograms(table)
     assert sum(height for *_, height, _ in bars(axes[0])) == 2
     assert len(axes[0].patches) == 40
+
+
+def test_nearly_all_is_not_all() -> None:
+    table = spread(2000).assign(stability=[0.1] + [0.9] * 1999)
+    *_, ax = plots.histograms(table, tau=0.5)
+    assert said(ax) == ["tau 0.5: 99.9% pass"]
+    assert "99.9% reach tau 0.5." in str(ax.get_label())
+
+
+def test_bars_can_be_counted_first_and_drawn_later() -> None:
+    table = spread().assign(mean=NAN)
+    bins = pd.DataFrame(bin_table(table, 0.5).to_dict("records"))
+    one, other = plots.histograms(table, 0.5), draw_bins(bins, 0.5)
+    assert [bars(ax) for ax in one] == [bars(ax) for ax in other]
+    assert [ax.get_label() for ax in one] == [ax.get_label() for ax in other]
+    assert plots.svg(one) == plots.svg(other)
 
 
 def test_the_words_tell_the_median() -> None:

@@ -9,13 +9,6 @@ SHARES = st.floats(0, 1)
 
 
 @given(SHARES)
-def test_only_all_is_shown_as_100_and_only_nothing_as_0(share: float) -> None:
-    assert (percent(share) == "100%") == (share == 1)
-    assert (percent(share) == "0%") == (share == 0)
-    assert abs(float(percent(share)[:-1]) / 100 - share) <= 0.001
-
-
-@given(SHARES)
 def test_a_lower_bound_is_never_shown_higher_than_it_is(share: float) -> None:
     shown = float(rounded_down(share).removeprefix("≥ ").removesuffix("%")) / 100
     assert share - 0.001 - 1e-9 <= shown <= share + 1e-9
@@ -24,6 +17,10 @@ def test_a_lower_bound_is_never_shown_higher_than_it_is(share: float) -> None:
 def test_what_is_no_number_is_nothing() -> None:
     assert [plain(value) for value in (float("nan"), float("inf"), None, 2)] == [None] * 3 + [2.0]
     assert (number(None), percent(None), rounded_down(None), between(None, 0.5)) == ("",) * 4
+
+
+def test_what_is_rounded_to_nothing_is_not_below_it() -> None:
+    assert [number(value) for value in (-0.001, -0.006, 0.0)] == ["0.00", "-0.01", "0.00"]
 
 
 def test_things_are_counted_in_words() -> None:

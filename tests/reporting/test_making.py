@@ -72,18 +72,34 @@ def test_checks_evaluation_and_stability_add_their_parts(
     assert '<td class="kept">kept</td>' in made_of_all.html
     assert "| Retrained models | New models |" in made_of_all.markdown
     support = made_of_all.summary["pictures"][3]
-    assert sorted(row["stability"] for row in support["rows"]) == sorted(measured["stability"])
+    bars = [row for row in support["rows"] if row["column"] == "stability"]
+    assert sum(row["rows"] for row in bars) == (measured["stability"] >= support["tau"]).sum()
+    assert sum(row["below"] for row in bars) == (measured["stability"] < support["tau"]).sum()
     assert support["tau"] == answers.settings["tau"]
 
 
-def test_a_large_support_is_thinned_evenly() -> None:
+def test_the_bars_of_a_large_support_count_every_row() -> None:
     values = np.random.default_rng(0).random(10_000)
     table = pd.DataFrame({"score": values, "mean": values, "stability": values})
-    rows = report(made(), stability=table).summary["pictures"][-1]["rows"]
-    kept = np.array([row["stability"] for row in rows])
-    assert len(kept) == 2000
-    levels = [0, 0.25, 0.5, 0.9, 1]
-    assert np.quantile(kept, levels) == pytest.approx(np.quantile(values, levels), abs=2e-3)
+    found = report(made(), stability=table)
+    rows = found.summary["pictures"][-1]["rows"]
+    assert len(rows) == 60
+    expected = np.histogram(values, np.linspace(0, 1, 21))[0]
+    for name in ("score", "stability"):
+        counts = [row["rows"] + row["below"] for row in rows if row["column"] == name]
+        assert counts == expected.tolist()
+    assert "stability R of 10000 rows" in found.html
+    assert f"tau 0.8: {100 * (values >= 0.8).mean():.1f}% pass" in found.html
+
+
+def test_what_is_asked_is_shown_also_of_the_best_found() -> None:
+    best = made().status.copy()
+    best[[1, 3, 7]] = robx.Status.UNSTABLE
+    found = report(replace(made(), status=best))
+    assert [one["kind"] for one in found.summary["pictures"]] == ["asked"]
+    assert found.html.count("<figure") == 1
+    assert "## What is asked" in found.markdown
+    assert "| savings | 3 | 75% |" in found.markdown
 
 
 def test_the_example_is_the_answer_of_middle_cost() -> None:
@@ -105,6 +121,12 @@ def test_tau_is_spoken_of_only_where_there_is_one() -> None:
     assert with_tau["words"] == "Of all full answers. Stability had to reach tau."
     assert without["words"] == "Of all full answers."
     assert [row["score"] for row in without["rows"]] == [0.8, 0.95, 0.7]
+
+
+@pytest.mark.parametrize("tau", [1.25, -0.5])
+def test_a_tau_that_is_not_drawn_is_said(tau: float) -> None:
+    words = report(made(settings={"tau": tau})).summary["pictures"][1]["words"]
+    assert words.endswith(f"reach tau {tau:g}, which lies beyond 0 to 1 and is not drawn.")
 
 
 def test_json_is_the_summary_and_has_no_nan() -> None:

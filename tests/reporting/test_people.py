@@ -7,27 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from report_cases import certified, made, two_ways
-from robx.checking import Check
+from report_cases import certified, checked, made, two_ways
 from robx.problem import Counterfactuals
-from robx.reporting.people import applicant_rows, asked_of_people, outcomes, reasons
-
-
-def checked(answers: Counterfactuals, kept: list[str]) -> Check:
-    names = list(answers.applicants.index)
-    return Check(
-        applicants=np.array(names),
-        status=answers.status,
-        promised=answers.ok,
-        kept=np.array([name in kept for name in names]),
-        score_before=answers.score,
-        score=answers.score,
-        changes=("",) * len(names),
-        reason=("",) * len(names),
-        threshold=0.5,
-        confidence=0.95,
-        model={},
-    )
+from robx.reporting.people import about_rows, applicant_rows, asked_of_people, outcomes, reasons
 
 
 def test_those_with_an_answer_come_first_and_keep_their_order() -> None:
@@ -48,6 +30,8 @@ def test_a_row_says_what_was_measured_of_the_answer() -> None:
         "cost": 1.25,
         "score": 0.95,
         "stability": 0.9,
+        "measured": {},
+        "said": "Answered, cost 1.25, score 0.95, accepted by 9 of 10 retrained models",
         "accepting": 9,
         "validity_bound": pytest.approx(beta.ppf(0.05, 9.5, 1.5)),
         "alternatives": [],
@@ -96,6 +80,56 @@ def test_every_outcome_is_counted() -> None:
         "Already accepted": 1,
     }
     assert all(row["meaning"] for row in outcomes(made()))
+
+
+def test_what_else_was_measured_stands_in_the_row() -> None:
+    measured = {"steadiness": np.arange(8.0), "oddity": np.full(8, np.nan)}
+    rows = {row["applicant"]: row for row in applicant_rows(made(measured=measured), ())}
+    assert rows["dee"]["measured"] == {"steadiness": 3.0, "oddity": None}
+    assert rows["ann"]["measured"] == rows["cy"]["measured"] == {}
+
+
+def test_who_cannot_be_read_has_an_outcome_of_their_own() -> None:
+    score = made().score.copy()
+    score[[2, 3]] = np.nan  # of cy, who is infeasible, and of dee, who has an answer
+    answers = replace(made(), score=score)
+    ended = {row["outcome"]: row for row in outcomes(answers)}
+    assert (ended["Not readable"]["people"], ended["Not feasible"]["people"]) == (1, 1)
+    assert "neither accepts nor declines" in ended["Not readable"]["meaning"]
+    assert list(ended)[-2:] == ["Not readable", "Already accepted"]
+    rows = {row["applicant"]: row for row in applicant_rows(answers, ())}
+    assert (rows["cy"]["status"], rows["cy"]["outcome"]) == ("unreadable", "Not readable")
+    assert rows["dee"]["outcome"] == "Answered"
+    assert {row["outcome"] for row in reasons(answers)} >= {"Not readable", "Not feasible"}
+
+
+def meaning(answers: Counterfactuals, outcome: str) -> str:
+    (said,) = [row["meaning"] for row in outcomes(answers) if row["outcome"] == outcome]
+    return str(said)
+
+
+def test_what_an_outcome_means_depends_on_what_was_asked_and_measured() -> None:
+    assert meaning(made(), "Answered").endswith("It passed every test that was asked of it.")
+    assert "test" not in meaning(made(settings={"norm": 1}), "Answered")
+    best = meaning(made(), "Best found")
+    assert "did not pass every test that was asked of it. A retrained model may well" in best
+    assert "may well decline" not in meaning(certified(10, 9, 3, 8), "Best found")
+    assert meaning(certified(10, 9, 3, 8), "Best found").endswith("No promise should rest on it.")
+
+
+@pytest.mark.parametrize(
+    ("norm", "cost"), [(1, "the sum of all changes"), (2, "the length of the")]
+)
+def test_how_to_read_the_rows_is_said(norm: int, cost: str) -> None:
+    first, second = about_rows(certified(10, 9, 3, 8, norm=norm))
+    assert first.startswith(f"Cost is {cost}")
+    assert "unit of cost" in first
+    assert "range" not in first
+    assert second.startswith("Retrained says how many of 10 retrained models accept it; with it")
+    single = about_rows(certified(1, 1, 0, 1, n_models=1))[1]
+    assert single.startswith("Retrained says whether (1) or not (0) the retrained model accepts it")
+    assert second.endswith("with 95% confidence.")
+    assert about_rows(made(norm=norm)) == [first]
 
 
 def test_reasons_are_grouped_and_obstacles_counted() -> None:

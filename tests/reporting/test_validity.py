@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,13 +10,17 @@ from scipy.stats import beta
 
 from report_cases import certified, made
 from robx.checking import Check
-from robx.reporting.validity import validity
+from robx.problem import Counterfactuals, Status
+from robx.reporting.validity import about_validity, validity
 
 
 def test_the_certificate_speaks_of_promises_only() -> None:
     each, every = validity(certified(10, 9, 0, 8), (), None)
     assert each["value"] == pytest.approx(0.9)  # eve, whom no model accepts, was promised nothing
-    assert 0.8 <= each["low"] < 0.9 < each["high"] <= 1
+    # 2.7 successes of 3
+    assert each["low"] == pytest.approx(beta.ppf(0.025, 3.2, 0.8))
+    assert each["high"] == pytest.approx(beta.ppf(0.975, 3.2, 0.8))
+    assert "wide on purpose" in each["words"]
     assert every["value"] == pytest.approx(1 / 3)
     assert every["low"] == pytest.approx(beta.ppf(0.025, 1.5, 2.5))
     assert every["high"] == pytest.approx(beta.ppf(0.975, 1.5, 2.5))
@@ -26,7 +33,49 @@ def test_where_all_models_accept_all_answers_the_interval_still_has_a_width() ->
     each, every = validity(certified(10, 10, 0, 10), (), None)
     assert (each["value"], each["high"]) == (1, 1)
     assert each["low"] == every["low"] == pytest.approx(beta.ppf(0.025, 3.5, 0.5))
-    assert "which it cannot be below" in each["words"]
+
+
+def test_an_interval_moves_with_the_shares_and_never_loses_its_width() -> None:
+    accepting = [(10, 10, 10), (10, 10, 9), (10, 9, 9), (9, 9, 9), (5, 5, 5), (0, 0, 1), (0, 0, 0)]
+    rows = [validity(certified(a, b, 10, c), (), None)[0] for a, b, c in accepting]
+    lows, highs = ([row[end] for row in rows] for end in ("low", "high"))
+    assert lows == sorted(lows, reverse=True)
+    assert highs == sorted(highs, reverse=True)
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    assert all(row["high"] - row["low"] > 0.4 for row in rows)
+    assert abs(rows[0]["low"] - rows[1]["low"]) < 0.1  # one model less is not another world
+
+
+def test_of_one_model_there_is_one_share() -> None:
+    (row,) = validity(certified(1, 0, 0, 1, n_models=1), (), None)
+    assert (row["name"], row["said"]) == ("Accepted by a retrained model", "66.7%")
+    assert row["words"].startswith("Of 1 retrained model that had no part")
+    assert "wide on purpose" not in row["words"]
+
+
+def about(answers: Counterfactuals, evaluation: Any = None) -> list[str]:
+    return about_validity(answers, validity(answers, (), evaluation), evaluation)
+
+
+def test_that_nothing_was_measured_is_said_only_if_nothing_was() -> None:
+    assert about(made())[0].startswith("Nothing was measured")
+    best = made().status.copy()
+    best[[1, 3, 7]] = Status.UNSTABLE
+    certificate = certified(10, 9, 0, 8).certificate
+    none_full = replace(made(), status=best, certificate=certificate)
+    assert about(none_full) == ["There is no full answer to certify."]
+    empty = evaluation(("NN", "coverage", 0.5))
+    assert about(made(), empty) == ["The evaluation has no share of answers to show."]
+    tried = evaluation(("NN", "validity", 0.5))
+    assert about(made(), tried) == ["Intervals are of 95% unless the words say otherwise."]
+    assert about(certified(10, 9, 0, 8)) == about(made(), tried)
+
+
+def test_resamples_that_all_say_the_same_are_no_interval() -> None:
+    table = evaluation(("NN", "validity", 1.0)).assign(low=1.0, high=1.0)
+    (row,) = validity(made(), (), table)
+    assert (row["said"], row["low"], row["high"]) == ("100%", 1, 1)
+    assert row["between"] == "no interval: every resample gives the same"
 
 
 def test_an_interval_of_none_begins_at_none() -> None:
@@ -53,7 +102,7 @@ def check(kept: list[bool], confidence: float = 0.95) -> Check:
         reason=("",) * n,
         threshold=0.5,
         confidence=confidence,
-        model={},
+        model={"digest": "0123456789abcdef", "source": "XGBoost 3", "n_trees": 60},
     )
 
 
@@ -63,14 +112,16 @@ def test_checks_are_shown_with_their_own_words_and_interval() -> None:
     assert (row["name"], row["source"]) == ("Kept by the new model", "check")
     assert (row["value"], row["low"], row["high"]) == (one.share, one.low, one.high)
     assert (row["level"], row["words"]) == (0.9, one.words)
-    names = [row["name"] for row in validity(made(), [one, one], None)]
-    assert names == ["Kept by the new model 1", "Kept by the new model 2"]
+    assert row["model"] == "XGBoost 3, 60 trees, digest 0123456789ab"
+    rows = validity(made(), [one, one], None)
+    assert [row["name"] for row in rows] == ["Kept by new model 1", "Kept by new model 2"]
+    assert rows[1]["words"].startswith("New model 2 keeps 2 of 3 promises (66.7%). Of people")
 
 
 def test_a_check_without_promises_has_no_share() -> None:
     (row,) = validity(made(), [check([])], None)
     assert (row["value"], row["low"], row["said"], row["between"]) == (None, None, "", "")
-    assert "no promise to keep" in row["words"]
+    assert "There is no promise for the new model to keep" in row["words"]
 
 
 def evaluation(*lines: tuple[str, str, float]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 `shares` counts who is answered and whose answer is honoured, `changes` what an answer asks for,
 `outliers` says whether it lies among the data, `intervals` how far to trust a mean over base
-models. Nothing here knows of models, problems or tables.
+models, `percents` how a share is shown. Nothing here knows of models, problems or tables.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from robx.metrics.changes import cost, n_changes
 from robx.metrics.intervals import Interval, Resamples, jeffreys
 from robx.metrics.outliers import FittedOutliers, Outliers
+from robx.metrics.percents import percent
 from robx.metrics.shares import (
     all_models_validity,
     base_validity,
@@ -31,6 +32,7 @@ __all__ = [
     "end_to_end",
     "jeffreys",
     "n_changes",
+    "percent",
     "validity",
     "worst_model_validity",
 ]

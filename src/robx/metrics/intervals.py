@@ -35,8 +35,11 @@ class Interval(NamedTuple):
     high: float
 
 
-def jeffreys(successes: int, n: int, level: float = 0.95) -> Interval:
+def jeffreys(successes: float, n: int, level: float = 0.95) -> Interval:
     """Give a share of n with Jeffreys' interval, which ends at 0 or 1 where none or all succeed.
+
+    Successes may be in part: the sum of n shares between 0 and 1. Such shares spread less than
+    successes and failures with the same mean do, so that their interval is wider than it must be.
 
     Examples
     --------

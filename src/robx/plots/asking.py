@@ -117,8 +117,9 @@ def asked_table(answers: Counterfactuals) -> pd.DataFrame:
     DataFrame
         A row for each feature that somebody is to change, most asked first: ``feature``;
         ``people``, how many are asked, and ``share`` of those who have an answer; of these
-        ``rising``, ``falling`` and ``switching`` (between values without an order); and
-        ``median_shift``, in units of the feature's scale, of those who rise or fall.
+        ``rising``, ``falling``, ``switching`` (between values without an order) and ``filling``
+        (from a missing value, or to one); and ``median_shift``, in units of the feature's scale, of
+        those who rise or fall.
 
     Examples
     --------
@@ -148,6 +149,7 @@ def asked_table(answers: Counterfactuals) -> pd.DataFrame:
         moved = shifts[asked, j]
         known = moved[np.isfinite(moved)]
         rising, falling = int((known > 0).sum()), int((known < 0).sum())
+        filling = int(np.isnan(points[asked, j] + people[asked, j]).sum())
         lines.append(
             {
                 "feature": feature.group or feature.name,
@@ -155,13 +157,15 @@ def asked_table(answers: Counterfactuals) -> pd.DataFrame:
                 "share": float(asked.mean()),
                 "rising": rising,
                 "falling": falling,
-                "switching": int(asked.sum()) - rising - falling,
+                "switching": int(asked.sum()) - rising - falling - filling,
+                "filling": filling,
                 "median_shift": float(np.median(known)) if len(known) else np.nan,
             }
         )
-    counts = dict.fromkeys(("people", "rising", "falling", "switching"), np.int64)
+    ways = ["rising", "falling", "switching", "filling"]
+    counts = dict.fromkeys(("people", *ways), np.int64)
     kinds = {**counts, "share": np.float64, "median_shift": np.float64}
-    names = ["feature", "people", "share", "rising", "falling", "switching", "median_shift"]
+    names = ["feature", "people", "share", *ways, "median_shift"]
     table = pd.DataFrame(lines, columns=names).astype(kinds)
     return table.sort_values("people", ascending=False, kind="stable", ignore_index=True)
 

@@ -9,19 +9,22 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from robx.metrics import percent
 from robx.plots.door import check_ax, check_table, numbers
 from robx.plots.style import (
     BLUE,
     GREY,
     INK,
     PAPER,
+    PINK,
     SMALL,
     VERMILION,
+    breadth,
     dress,
-    in_percent,
+    isolated,
     key,
     new_axes,
-    percent,
+    percent_ticks,
     places,
     plain_numbers,
     say_nothing,
@@ -35,11 +38,14 @@ __all__ = ["asked_features", "before_after"]
 NAME, WORDS = 24, 36
 #: Features that are drawn; of the others a line tells.
 MOST = 15
+#: How a schema says that there is no value.
+MISSING = "missing"
 #: Directions: column of the table, in the key, colour, hatching (dots would be long in SVG).
 WAYS = (
     ("rising", "to rise", BLUE, ""),
     ("falling", "to fall", VERMILION, "////"),
     ("switching", "to another category", GREY, "xxx"),
+    ("filling", "from or to a missing value", PINK, "\\\\\\"),
 )
 
 
@@ -48,7 +54,9 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Each line is a feature: an open dot where the applicant is, a full one where the answer is, in
     units of the feature's scale, and behind them a band as far as the schema lets them go. A
-    category has no distance: it is drawn dashed, one unit long, which is what it costs.
+    category, or a value that was missing, has no distance: it is drawn dashed, one unit long, which
+    is what it costs. Of more than fifteen features the longest moves are drawn, and a line tells
+    how many more there are.
 
     Parameters
     ----------
@@ -72,8 +80,9 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     needed = ["feature", "before", "after", "shift"]
     check_table(table, needed, "before_after", "robx.plots.change_table")
     check_ax(ax, "before_after")
+    said, table, rest = _all_words(table), *_longest(table)
     shift = numbers(table, "shift", "before_after")
-    names = [wrapped(name, NAME) for name in table["feature"]]
+    names = [wrapped(isolated(str(name)), NAME) for name in table["feature"]]
     words = [_beside(str(b), str(a)) for b, a in zip(table["before"], table["after"], strict=True)]
     with styled():
         if not names:
@@ -81,7 +90,7 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         place, height = places(list(zip(names, words, strict=True)))
         drawn: Axes = new_axes(1, 1, (7.4, height + 0.55))[0] if ax is None else ax
         dress(drawn, "x")
-        drawn.set_label(_all_words(table))
+        drawn.set_label(said)
         # A category has no distance: it is drawn as one unit, which is what it costs.
         end = np.where(np.isnan(shift), 1.0, shift)
         least, most = min(end.min(), 0.0), max(end.max(), 0.0)
@@ -90,7 +99,8 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         if {"low", "high"} <= set(table.columns):
             _draw_room(drawn, place, table[~np.isnan(shift)], ~np.isnan(shift))
         drawn.axvline(0, color=INK, linewidth=0.8, zorder=1)
-        _draw_dumbbells(drawn, place, end, ~np.isnan(shift))
+        missing = ((table["before"] == MISSING) | (table["after"] == MISSING)).to_numpy()
+        _draw_dumbbells(drawn, place, end, ~np.isnan(shift), missing)
         _name_rows(drawn, place, height, names)
         for y, text in zip(place, words, strict=True):
             drawn.text(
@@ -103,15 +113,25 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
                 color=INK,
             )
         drawn.xaxis.set_major_formatter(plain_numbers())
-        drawn.set_xlabel("change, in units of each feature's scale")
+        more = f"\n(and {rest} more feature{'s' if rest > 1 else ''})" if rest else ""
+        drawn.set_xlabel(f"change, in units of each feature's scale{more}")
         key([drawn], own=ax is None)
     return drawn
 
 
+def _longest(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Give the rows that move most, in their order, and how many others there are."""
+    moves = np.abs(numbers(table, "shift", "before_after"))
+    order = np.argsort(-np.where(np.isnan(moves), 1.0, moves), kind="stable")
+    return table.iloc[np.sort(order[:MOST])], max(len(table) - MOST, 0)
+
+
 def _beside(before: str, after: str) -> str:
     """Put both values in one line, or each in lines of its own."""
-    if len(before) + len(after) + 3 <= WORDS:
-        return wrapped(f"{before} → {after}", WORDS)
+    whole = breadth(before) + breadth(after) + 3 <= WORDS
+    before, after = isolated(before), isolated(after)
+    if whole:
+        return wrapped(f"{before} → {after}", WORDS + 4)  # the signs around values take no place
     return f"{wrapped(f'{before} →', WORDS, 2)}\n{wrapped(after, WORDS, 2)}"
 
 
@@ -158,11 +178,17 @@ def _draw_room(
 
 
 def _draw_dumbbells(
-    ax: Axes, place: NDArray[np.float64], end: NDArray[np.float64], measured: NDArray[np.bool_]
+    ax: Axes,
+    place: NDArray[np.float64],
+    end: NDArray[np.float64],
+    measured: NDArray[np.bool_],
+    missing: NDArray[np.bool_],
 ) -> None:
+    dashed: Any = (0, (3, 2))
     kinds: tuple[tuple[NDArray[np.bool_], str, str, Any, str], ...] = (
         (measured, "o", BLUE, "-", "asked for"),
-        (~measured, "s", VERMILION, (0, (3, 2)), "asked for, another category"),
+        (~measured & ~missing, "s", VERMILION, dashed, "asked for, another category"),
+        (~measured & missing, "D", PINK, dashed, "asked for, from or to a missing value"),
     )
     for some, sign, colour, dashes, label in kinds:
         if not some.any():
@@ -191,8 +217,8 @@ def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     table : DataFrame
         With columns ``feature`` and ``share``, as `asked_table` gives. Where there are ``people``,
-        ``rising``, ``falling`` and ``switching``, bars are split by them. Of more than fifteen
-        features a line tells how many more there are.
+        ``rising``, ``falling`` and ``switching``, and ``filling`` too, bars are split by them. Of
+        more than fifteen features a line tells how many more there are.
     ax : Axes, optional
         To draw on; a new figure, as high as it needs to be, unless given.
 
@@ -214,7 +240,7 @@ def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     share = pd.Series(numbers(table, "share", "asked_features"), index=table.index).fillna(0)
     lines = table.assign(share=share).sort_values("share", ascending=False, kind="stable")
     shown, rest = lines.iloc[:MOST], lines.iloc[MOST:]
-    names = [wrapped(name, NAME) for name in shown["feature"]]
+    names = [wrapped(isolated(str(name)), NAME) for name in shown["feature"]]
     with styled():
         if not names:
             return _empty(ax, "Nobody is asked to change anything")
@@ -222,12 +248,12 @@ def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         drawn: Axes = new_axes(1, 1, (6.4, height + 0.55))[0] if ax is None else ax
         dress(drawn, "x")
         told = zip(shown["feature"], shown["share"], strict=True)
-        said = ", ".join(f"{feature} {in_percent(share)}" for feature, share in told)
+        said = ", ".join(f"{feature} {percent(share)}" for feature, share in told)
         drawn.set_label(f"Share of people who are asked to change a feature: {said}.")
         _draw_shares(drawn, place, shown)
         _name_rows(drawn, place, height, names)
         drawn.set_xlim(0, 1.12 * (float(shown["share"].max()) or 1))
-        drawn.xaxis.set_major_formatter(percent())
+        drawn.xaxis.set_major_formatter(percent_ticks())
         more = "" if rest.empty else _rest(rest)
         drawn.set_xlabel(f"people who are asked to change it{more}")
         key([drawn], own=ax is None)
@@ -237,10 +263,10 @@ def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def _draw_shares(ax: Axes, place: NDArray[np.float64], lines: pd.DataFrame) -> None:
     """Draw bars, in parts by direction where these are known, with their shares at the end."""
     share = lines["share"].to_numpy()
-    if {"people", *(way[0] for way in WAYS)} <= set(lines.columns):
+    if {"people", *(way[0] for way in WAYS[:3])} <= set(lines.columns):
         people = np.maximum(numbers(lines, "people", "asked_features"), 1)
         start = np.zeros(len(lines))
-        for name, label, colour, hatch in WAYS:
+        for name, label, colour, hatch in (way for way in WAYS if way[0] in lines):
             part = share * numbers(lines, name, "asked_features") / people
             if part.any():
                 ax.barh(
@@ -259,7 +285,7 @@ def _draw_shares(ax: Axes, place: NDArray[np.float64], lines: pd.DataFrame) -> N
         ax.barh(place, share, height=0.23, facecolor=BLUE, edgecolor=PAPER, linewidth=0.6)
     for y, value in zip(place, share, strict=True):
         ax.annotate(
-            in_percent(value),
+            percent(value),
             (value, y),
             (4, 0),
             textcoords="offset points",
@@ -272,4 +298,4 @@ def _draw_shares(ax: Axes, place: NDArray[np.float64], lines: pd.DataFrame) -> N
 def _rest(rest: pd.DataFrame) -> str:
     """Say what is not drawn. Shares are not summed: one person may be asked for several."""
     n, most = len(rest), float(rest["share"].max())
-    return f"\n(and {n} more feature{'s' if n > 1 else ''}, at most {in_percent(most)} each)"
+    return f"\n(and {n} more feature{'s' if n > 1 else ''}, at most {percent(most)} each)"

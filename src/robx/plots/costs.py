@@ -9,9 +9,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from robx.errors import InvalidInput
+from robx.metrics import percent
 from robx.parameters import require
 from robx.plots.door import check_ax, check_table, numbers
-from robx.plots.style import SERIES, dress, key, new_axes, percent, say_nothing, styled, wrapped
+from robx.plots.style import (
+    SERIES,
+    dress,
+    key,
+    new_axes,
+    percent_ticks,
+    say_nothing,
+    styled,
+    wrapped,
+)
 
 __all__ = ["frontier"]
 
@@ -21,8 +31,6 @@ LABELS: dict[str, str] = {
     "cost_l2": "L2 cost, in units of the features' scales",
     "n_changes": "features changed",
 }
-#: With a smaller share of people answered, the key tells it.
-ALL = 0.995
 
 
 def frontier(table: pd.DataFrame, ax: Axes | None = None, *, cost: Cost = "cost_l1") -> Axes:
@@ -65,7 +73,7 @@ def frontier(table: pd.DataFrame, ax: Axes | None = None, *, cost: Cost = "cost_
         drawn.set(
             xlabel=f"{LABELS[cost]} (upper left is better)", ylabel="validity after retraining"
         )
-        drawn.yaxis.set_major_formatter(percent())
+        drawn.yaxis.set_major_formatter(percent_ticks())
         drawn.margins(0.06)
         drawn.set_xlim(left=min(0.0, drawn.get_xlim()[0]) if drawn.get_xlim()[0] < 0.1 else None)
         low = min(drawn.get_ylim()[0], 0.97)
@@ -109,7 +117,7 @@ def _curve(ax: Axes, table: pd.DataFrame, name: Any, k: int, cost: str) -> tuple
         zorder=3,
     )
     known = ~np.isnan(x) & ~np.isnan(y)
-    points = ", ".join(f"{v:.1%} at {c:.2f}" for c, v in zip(x[known], y[known], strict=True))
+    points = ", ".join(f"{percent(v)} at {c:.2f}" for c, v in zip(x[known], y[known], strict=True))
     return f"{name}: {points or 'no answers'}.", bool(known.any())
 
 
@@ -131,4 +139,4 @@ def _label(lines: pd.DataFrame, name: str) -> str:
     least = np.nanmin(coverage) if not np.isnan(coverage).all() else 1.0
     if np.isnan(numbers(lines, "validity", "frontier")).all():
         return f"{label} (no answers)"
-    return label if least >= ALL else f"{label} ({least:.0%} answered)"
+    return label if least == 1 else f"{label} ({percent(least)} answered)"

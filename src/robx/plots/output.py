@@ -11,13 +11,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from robx.errors import InvalidInput
 from robx.files import atomically
-from robx.plots.style import INK, PAPER, styled
+from robx.plots.style import FIRST, INK, LAST, PAPER, styled
 
 __all__ = ["save", "svg"]
 
@@ -27,6 +29,10 @@ ENDINGS: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
 }
+#: Earlier ones write all from left to right, and would draw boxes for what isolates a text.
+KNOWS_DIRECTIONS = mpl.__version_info__[:2] >= (3, 11)
+#: Only tags are ours to change: what stands between them is the caller's words.
+TAG = re.compile(r"<[^>]*>")
 
 
 def svg(axes: Any, title: str | None = None) -> str:
@@ -62,17 +68,22 @@ def svg(axes: Any, title: str | None = None) -> str:
     text = text[text.index("<svg") :].strip()
     for unneeded in (r"<!--.*?-->", r"<metadata>.*?</metadata>", r"<style\b.*?</style>"):
         text = re.sub(unneeded, "", text, flags=re.DOTALL)
-    text = text.replace(INK, "currentColor").replace(PAPER, "var(--robx-paper, Canvas)")
-    text = re.sub(r"font-family: [^;\"]*;? ?", "", text)  # the page's own
+    text = TAG.sub(_as_the_page, text)
     words = " ".join(said for ax in figure.axes if (said := str(ax.get_label())))
     return _named(text, title or "Plot", words)
+
+
+def _as_the_page(tag: re.Match[str]) -> str:
+    """Give a tag the page's colours and font."""
+    text = tag[0].replace(INK, "currentColor").replace(PAPER, "var(--robx-paper, Canvas)")
+    return re.sub(r"font-family: [^;\"]*;? ?", "", text)
 
 
 def _named(text: str, title: str, words: str) -> str:
     """Give the picture its words, and ids that no other picture has."""
     own = hashlib.sha256(f"{title}\n{words}\n{text}".encode()).hexdigest()[:10]
-    text = re.sub(r'\bid="', f'id="r{own}-', text)
-    text = re.sub(r'(href="#|url\(#)', rf"\g<1>r{own}-", text)
+    names = re.compile(r'(\bid="|href="#|url\(#)')
+    text = TAG.sub(lambda tag: names.sub(rf"\g<1>r{own}-", tag[0]), text)
     head, _, rest = text.partition(">")
     size = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"', head)
     assert size is not None  # noqa: S101 - matplotlib always writes it
@@ -121,7 +132,11 @@ def _written(figure: Figure, kind: str, *, transparent: bool) -> bytes:
     buffer = io.BytesIO()
     with styled():
         # Laying out starts from where things were left last time: so a copy is laid out.
-        copy.deepcopy(figure).savefig(
+        own = copy.deepcopy(figure)
+        if kind != "svg" and not KNOWS_DIRECTIONS:
+            for text in own.findobj(Text):
+                text.set_text(text.get_text().replace(FIRST, "").replace(LAST, ""))
+        own.savefig(
             buffer,
             format=kind,
             dpi=150,

@@ -9,6 +9,7 @@ Curves differ in sign and dashes, and bars in hatching, so that nothing depends 
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,20 +26,23 @@ from numpy.typing import NDArray
 
 __all__ = [
     "BLUE",
+    "FIRST",
     "GREEN",
     "GREY",
     "INK",
+    "LAST",
     "PAPER",
     "PINK",
     "SERIES",
     "SMALL",
     "VERMILION",
+    "breadth",
     "dress",
-    "in_percent",
+    "isolated",
     "key",
     "mark_tau",
     "new_axes",
-    "percent",
+    "percent_ticks",
     "places",
     "plain_numbers",
     "say_nothing",
@@ -90,6 +94,10 @@ STYLE: Any = {
     "mathtext.default": "regular",
 }
 MINUS = "\N{MINUS SIGN}"
+#: Signs that no text has, as they have no meaning: they only take a place.
+FILL = "\ue000"
+#: What begins and ends a text whose direction is its own matter.
+FIRST, LAST = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 #: Matplotlib's words for letters that its font lacks; a browser has them.
 NO_GLYPH = r"Glyph \d+ .* missing from font"
 
@@ -107,7 +115,7 @@ def plain_numbers() -> FuncFormatter:
     return FuncFormatter(lambda number, _: f"{round(number, 12):g}".replace("-", MINUS))
 
 
-def percent() -> FuncFormatter:
+def percent_ticks() -> FuncFormatter:
     """Write shares at an axis as percent, with as many digits as they need."""
     return FuncFormatter(lambda share, _: f"{round(100 * share, 6):.4g}%")
 
@@ -138,6 +146,8 @@ def dress(ax: Axes, grid: Literal["x", "y", "both", "none"] = "y") -> None:
 def wrapped(text: str, width: int, most: int = 3) -> str:
     """Break a long text into lines, and leave out its middle where there would be too many.
 
+    Wide letters, as Chinese has them, count as two.
+
     Examples
     --------
     >>> print(wrapped("savings agreement or life insurance", 20))
@@ -148,24 +158,39 @@ def wrapped(text: str, width: int, most: int = 3) -> str:
     m…ncy, first account
     """
     plain = " ".join(str(text).split())
-    lines, kept = textwrap.wrap(plain, width) or [""], width * most
+    lines, kept = _lines(plain, width), width * most
     while len(lines) > most:
         half = (kept - 1) // 2
-        lines = textwrap.wrap(f"{plain[: kept - half - 1]}…{plain[-half:]}", width)
+        lines = _lines(f"{plain[: kept - half - 1]}…{plain[-half:]}", width)
         kept -= 1
     # A dollar sign would start a formula.
     return "\n".join(lines).replace("$", r"\$")
 
 
-def in_percent(share: float) -> str:
-    """Write a share as percent, also a small one.
+def _lines(text: str, width: int) -> list[str]:
+    """Break a text into lines that are not wider than this."""
+    # A wide letter is given a second place, of a sign that no text has, while lines are made.
+    placed = "".join(sign + FILL * (breadth(sign) - 1) for sign in text)
+    # Where a line ends between both, the letter stands out by one place.
+    lines = textwrap.wrap(placed, width - (FILL in placed))
+    return [line.replace(FILL, "") for line in lines] or [""]
+
+
+def breadth(text: str) -> int:
+    """Count the places that a text takes in a line.
 
     Examples
     --------
-    >>> in_percent(0.25), in_percent(0.004), in_percent(0.0)
-    ('25%', '0.4%', '0%')
+    >>> breadth("amount"), breadth("\u91d1\u984d")
+    (6, 4)
     """
-    return f"{share:.0%}" if share >= 0.0095 or share == 0 else f"{100 * share:.1g}%"
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def isolated(text: str) -> str:
+    """Keep a text that may run from right to left from turning what stands beside it around."""
+    turns = any(unicodedata.bidirectional(sign) in {"R", "AL", "AN"} for sign in text)
+    return f"{FIRST}{text}{LAST}" if turns else text
 
 
 def places(rows: Sequence[Sequence[str]]) -> tuple[NDArray[np.float64], float]:

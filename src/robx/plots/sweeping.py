@@ -19,7 +19,7 @@ from robx.plots.style import (
     key,
     mark_tau,
     new_axes,
-    percent,
+    percent_ticks,
     styled,
 )
 
@@ -117,7 +117,7 @@ def _limit_shares(ax: Axes, values: NDArray[np.float64]) -> None:
     low = min(np.floor(20 * least - 0.5) / 20, 0.9)
     low = max(low, -0.03)
     ax.set_ylim(low, 1 + 0.04 * (1 - low))
-    ax.yaxis.set_major_formatter(percent())
+    ax.yaxis.set_major_formatter(percent_ticks())
 
 
 def _limit_taus(axes: NDArray[np.object_], place: NDArray[np.float64]) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from robx.metrics import percent
 from robx.plots.door import check_ax, check_table, check_tau, numbers
 from robx.plots.style import (
     BLUE,
@@ -19,7 +20,7 @@ from robx.plots.style import (
     dress,
     key,
     new_axes,
-    percent,
+    percent_ticks,
     styled,
 )
 
@@ -100,7 +101,7 @@ def along_walk(table: pd.DataFrame, tau: float | None = None, ax: Axes | None = 
                 zorder=5,
             )
         drawn.set(xlabel="way from the first point to the last", ylabel="score")
-        drawn.xaxis.set_major_formatter(percent())
+        drawn.xaxis.set_major_formatter(percent_ticks())
         drawn.set_xlim(-0.02, 1.02)
         drawn.set_label(_words(stability, tau, words))
         key([drawn], own=ax is None)
@@ -128,7 +129,7 @@ def _draw_tau(ax: Axes, tau: float, reached: str, values: NDArray[np.float64]) -
 def _told(lines: pd.DataFrame, first: int) -> str:
     """Say where the first stable point is, and what it costs."""
     line = lines.iloc[first]
-    said = f"{line['position']:.0%} of the way"
+    said = f"{percent(line['position'])} of the way"
     has_cost = "cost" in lines and pd.notna(line["cost"])
     return f"{said}, cost {line['cost']:.2f}" if has_cost else said
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from robx.metrics import percent
+
 __all__ = ["between", "counted", "number", "percent", "plain", "rounded_down"]
 
 #: A bound that is a rounding error below a tenth of a per cent is shown as that.
@@ -21,28 +23,11 @@ def number(value: float | None, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> number(0.6974), number(None)
-    ('0.70', '')
+    >>> number(0.6974), number(-0.001), number(None)
+    ('0.70', '0.00', '')
     """
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def percent(share: float | None) -> str:
-    """Show a share; what is not all is never shown as 100%, what is not nothing never as 0%.
-
-    Examples
-    --------
-    >>> percent(0.984), percent(1.0), percent(0.9999), percent(0.0001), percent(None)
-    ('98.4%', '100%', '99.9%', '0.1%', '')
-    """
-    if share is None:
-        return ""
-    shown = round(1000 * share) / 10
-    if share < 1:
-        shown = min(shown, 99.9)
-    if share > 0:
-        shown = max(shown, 0.1)
-    return f"{shown:g}%"
+    # What is rounded to nothing is not below it.
+    return "" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def between(low: float | None, high: float | None) -> str:

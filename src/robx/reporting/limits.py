@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robx.problem import Counterfactuals
+from robx.reporting.figures import counted
 
 __all__ = ["limits"]
 
@@ -21,7 +22,7 @@ TEXTS = {
     "the principal reasons of an adverse decision, this list does not stand in for them. "
     "This report is no legal advice; have its use in letters to applicants looked at by "
     "those who answer for them.",
-    "tested": "Several retrained models were asked about every answer. The share that accepts is "
+    "tested": "{models} asked about every answer. The share that accepts is "
     "an estimate for models that come about in the same way. It does not speak of a model of "
     "another kind, of one with other columns, or of a market that has changed: if the "
     "model changes drastically, no answer can be promised. Check the answers against a "
@@ -39,5 +40,10 @@ TEXTS = {
 
 def limits(answers: Counterfactuals) -> list[dict[str, str]]:
     """List what a reader must know before using the answers: a title and a paragraph each."""
-    about = "untested" if answers.certificate is None else "tested"
-    return [{"title": TITLES[name], "text": TEXTS[name]} for name in ("use", about, "costs")]
+    certificate = answers.certificate
+    about, texts = "untested", TEXTS
+    if certificate is not None:
+        were = "was" if certificate.n_models == 1 else "were"
+        models = f"{counted(certificate.n_models, 'retrained model')} {were}"
+        about, texts = "tested", {**TEXTS, "tested": TEXTS["tested"].format(models=models)}
+    return [{"title": TITLES[name], "text": texts[name]} for name in ("use", about, "costs")]

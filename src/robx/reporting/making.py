@@ -120,8 +120,8 @@ def report(
     >>> forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 0] > 0.5)
     >>> answers = NearestNeighbour().explain(Problem(forest, X), [[0.2, 0.5], [0.9, 0.5]])
     >>> report(answers)
-    <Report: The model declines 1 of 2 applicants. For all of them a change was found that gets
-    them accepted.>
+    <Report: The model declines 1 of 2 applicants. For them a change was found that gets them
+    accepted.>
     """
     if not isinstance(answers, Counterfactuals):
         raise InvalidInput(

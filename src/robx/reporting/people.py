@@ -13,27 +13,43 @@ from robx.checking import Check
 from robx.problem import Counterfactuals, Status
 from robx.problem.flat import applicant_ids
 from robx.problem.status import ANSWERED
-from robx.reporting.figures import plain
+from robx.reporting.figures import counted, number, plain
+from robx.reporting.settings import asked_for
 
-__all__ = ["OUTCOMES", "applicant_rows", "asked_of_people", "outcomes", "reasons"]
+__all__ = [
+    "OUTCOMES",
+    "UNREADABLE",
+    "about_rows",
+    "applicant_rows",
+    "asked_of_people",
+    "outcomes",
+    "reasons",
+]
 
 Plain = dict[str, Any]
 
-#: What each status is called here, in the order of the tables, and what it means.
+#: An end of its own here: whom the model cannot read, it neither accepts nor declines.
+UNREADABLE = "unreadable"
+#: What each status is called here, in the order of the tables.
 OUTCOMES = {
-    Status.OK: "Answered",
-    Status.UNSTABLE: "Best found",
-    Status.INFEASIBLE: "Not feasible",
-    Status.BUDGET: "Gave up",
-    Status.ACCEPTED: "Already accepted",
+    str(Status.OK): "Answered",
+    str(Status.UNSTABLE): "Best found",
+    str(Status.INFEASIBLE): "Not feasible",
+    str(Status.BUDGET): "Gave up",
+    UNREADABLE: "Not readable",
+    str(Status.ACCEPTED): "Already accepted",
 }
 MEANINGS = {
-    Status.OK: "A change was found that keeps every rule and passes every test of the method.",
-    Status.UNSTABLE: "The model accepts this change today, but it did not pass the test of "
-    "stability: a retrained model may well decline it. No promise should rest on it.",
     Status.INFEASIBLE: "The search ended without a change that keeps the rules.",
     Status.BUDGET: "The search used up its budget; a longer one may find an answer.",
+    UNREADABLE: "The model takes no such row, so it neither accepts nor declines them. They are "
+    "in no percentage.",
     Status.ACCEPTED: "The model accepts them as they are.",
+}
+#: How a cost is reckoned, by norm.
+UNITS = {
+    1: "the sum of all changes, each in its feature's unit of cost",
+    2: "the length of the change, with each feature in its unit of cost",
 }
 #: Groups of reasons to name, and obstacles to name in each.
 MOST_REASONS = 10
@@ -41,6 +57,15 @@ MOST_OBSTACLES = 8
 #: Where a reason goes on to name what stands in the way, and what parts these names.
 KEEPING = " once it keeps "
 COMMA = re.compile(r", (?![^(]*\))")
+
+
+def ends(answers: Counterfactuals) -> list[str]:
+    """Give how it ended for each applicant: a key of `OUTCOMES`."""
+    pairs = zip(answers.status, np.isnan(answers.score), strict=True)
+    return [
+        UNREADABLE if status == Status.INFEASIBLE and no_score else str(status)
+        for status, no_score in pairs
+    ]
 
 
 def applicant_rows(answers: Counterfactuals, checks: Sequence[Check]) -> list[Plain]:
@@ -55,7 +80,7 @@ def applicant_rows(answers: Counterfactuals, checks: Sequence[Check]) -> list[Pl
         row["alternatives"] = [other[i] for other in others if other[i]["n_changes"] is not None]
         row["kept"] = [bool(one.kept[i]) for one in checks] if row["n_changes"] is not None else []
         row["kept_said"] = _kept(row["kept"])
-    places = {str(status): place for place, status in enumerate(OUTCOMES)}
+    places = {status: place for place, status in enumerate(OUTCOMES)}
     return sorted(rows, key=lambda row: places[row["status"]])
 
 
@@ -72,39 +97,86 @@ def _answers(answers: Counterfactuals) -> list[Plain]:
     if certificate is not None:
         counts = zip(certificate.accepting, certificate.bound, certificate.covers, strict=True)
         certified = [(int(m), plain(bound)) if has else (None, None) for m, bound, has in counts]
+    n_models = None if certificate is None else certificate.n_models
     rows = []
-    for i, (status, changes) in enumerate(zip(answers.status, answers.changes, strict=True)):
-        answered = status in ANSWERED
-        scored = answered or status == Status.ACCEPTED
+    for i, (end, changes) in enumerate(zip(ends(answers), answers.changes, strict=True)):
+        answered = end in ANSWERED
+        scored = answered or end == Status.ACCEPTED
         accepting, bound = certified[i]
-        rows.append(
-            {
-                "status": str(status),
-                "outcome": OUTCOMES[status],
-                "changes": list(changes),
-                "reason": answers.reason[i],
-                "n_changes": int(answers.n_changes[i]) if answered else None,
-                "cost": plain(answers.cost[i]) if answered else None,
-                "score": plain(answers.score[i]) if scored else None,
-                "stability": plain(answers.stability[i]) if scored else None,
-                "accepting": accepting,
-                "validity_bound": bound,
-            }
-        )
+        row = {
+            "status": end,
+            "outcome": OUTCOMES[end],
+            "changes": list(changes),
+            "reason": answers.reason[i],
+            "n_changes": int(answers.n_changes[i]) if answered else None,
+            "cost": plain(answers.cost[i]) if answered else None,
+            "score": plain(answers.score[i]) if scored else None,
+            "stability": plain(answers.stability[i]) if scored else None,
+            "measured": {name: plain(values[i]) for name, values in answers.measured.items()}
+            if answered
+            else {},
+            "accepting": accepting,
+            "validity_bound": bound,
+        }
+        rows.append({**row, "said": _said(row, n_models)})
     return rows
+
+
+def _said(row: Plain, n_models: int | None) -> str:
+    """Say in one line how an answer fares."""
+    if row["n_changes"] is None:
+        return ""
+    parts = [row["outcome"], f"cost {number(row['cost'])}", f"score {number(row['score'])}"]
+    if row["accepting"] is not None:
+        models = counted(n_models or 0, "retrained model")
+        parts.append(f"accepted by {row['accepting']} of {models}")
+    return ", ".join(parts)
+
+
+def about_rows(answers: Counterfactuals) -> list[str]:
+    """Say how to read the rows."""
+    said = [f"Cost is {UNITS[answers.norm]}. Score and stability are those of the answer."]
+    certificate = answers.certificate
+    if certificate is not None:
+        models = f"how many of {certificate.n_models} retrained models accept"
+        if certificate.n_models == 1:
+            models = "whether (1) or not (0) the retrained model accepts"
+        said.append(
+            f"Retrained says {models} it; with it stands the least "
+            f"share of such models that will, with {100 * certificate.confidence:g}% confidence."
+        )
+    return said
 
 
 def outcomes(answers: Counterfactuals) -> list[Plain]:
     """Count how the searches ended."""
+    counts = Counter(ends(answers))
+    meanings = {**MEANINGS, **_meanings(answers)}
     return [
         {
-            "status": str(status),
+            "status": status,
             "outcome": label,
-            "people": int((answers.status == status).sum()),
-            "meaning": MEANINGS[status],
+            "people": counts[status],
+            "meaning": meanings[status],
         }
         for status, label in OUTCOMES.items()
+        if counts[status] or status != UNREADABLE
     ]
+
+
+def _meanings(answers: Counterfactuals) -> dict[str, str]:
+    """Say what an answer means, which depends on what was asked of it."""
+    full = "A change was found that the model accepts and that keeps every rule. "
+    full += (
+        "It passed every test that was asked of it."
+        if asked_for(answers)
+        else "The method asks for no more than that."
+    )
+    best = "The model accepts this change today, but it did not pass every test that was asked of "
+    best += "it. "
+    if answers.certificate is None:
+        best += "A retrained model may well decline it. "
+    return {Status.OK: full, Status.UNSTABLE: f"{best}No promise should rest on it."}
 
 
 def reasons(answers: Counterfactuals) -> list[Plain]:
@@ -115,17 +187,17 @@ def reasons(answers: Counterfactuals) -> list[Plain]:
     """
     groups: Counter[tuple[str, str]] = Counter()
     obstacles: dict[tuple[str, str], Counter[str]] = {}
-    for status, reason in zip(answers.status, answers.reason, strict=True):
+    for status, reason in zip(ends(answers), answers.reason, strict=True):
         if not reason:
             continue
         words, _, names = reason.split("; ")[0].partition(KEEPING)
-        group = (str(status), words + (f"{KEEPING}the rules" if names else ""))
+        group = (status, words + (f"{KEEPING}the rules" if names else ""))
         groups[group] += 1
         obstacles.setdefault(group, Counter()).update(COMMA.split(names) if names else ())
     return [
         {
             "status": group[0],
-            "outcome": OUTCOMES[Status(group[0])],
+            "outcome": OUTCOMES[group[0]],
             "reason": group[1],
             "people": people,
             "obstacles": [

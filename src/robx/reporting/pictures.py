@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from robx import plots
+from robx.plots.spread import bin_table
 from robx.problem import Counterfactuals
 from robx.problem.flat import applicant_ids
 from robx.reporting.figures import counted
@@ -18,19 +19,20 @@ __all__ = ["picture_tables"]
 
 Plain = dict[str, Any]
 
-#: Rows of a support to keep; a histogram of more looks the same.
-MOST_ROWS = 2000
-
 
 def picture_tables(answers: Counterfactuals, evaluation: Any, stability: Any) -> list[Plain]:
     """Make a table for every picture that there is something to show in.
+
+    Of the support its bars are kept, which count every row.
 
     Each has a ``kind``, a ``title``, ``words`` on how to read it, and ``rows``; some a ``tau``.
     Where a row of `rows` has no finite number, it has None.
     """
     found = []
+    if answers.answered.any():
+        found.append(_asked(answers))
     if answers.ok.any():
-        found += [_asked(answers), _measured(answers), _example(answers)]
+        found += [_measured(answers), _example(answers)]
     if stability is not None and len(stability):
         found.append(_support(answers, stability))
     if evaluation is not None:
@@ -57,7 +59,7 @@ def _example(answers: Counterfactuals) -> Plain:
         "title": f"One answer: applicant {name}",
         "words": "The answer of middle cost, before and after.",
         "applicant": name,
-        "said": answers.words(i),
+        "changes": list(answers.changes[i]),
         "rows": records(plots.change_table(answers, i)),
     }
 
@@ -65,26 +67,27 @@ def _example(answers: Counterfactuals) -> Plain:
 def _measured(answers: Counterfactuals) -> Plain:
     tau = tau_of(answers)
     table = pd.DataFrame({"score": answers.score, "stability": answers.stability})
+    words = "Of all full answers."
+    if tau is not None:
+        beyond = "" if 0 <= tau <= 1 else f" {tau:.3g}, which lies beyond 0 to 1 and is not drawn"
+        words += f" Stability had to reach tau{beyond}."
     return {
         "kind": "answers",
         "title": "Score and stability of the answers",
-        "words": "Of all full answers." + " Stability had to reach tau." * (tau is not None),
+        "words": words,
         "tau": tau,
         "rows": records(table[answers.ok]),
     }
 
 
 def _support(answers: Counterfactuals, stability: Any) -> Plain:
-    columns = ["score", "mean", "stability"]
-    order = np.argsort(stability["stability"].to_numpy(), kind="stable")
-    n = len(order)
-    kept = order[np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).round().astype(int))]
+    n, tau = len(stability), tau_of(answers)
     return {
         "kind": "support",
         "title": "Where tau lies among the training rows",
         "words": f"Score, mean score nearby and stability of {counted(n, 'row')}.",
-        "tau": tau_of(answers),
-        "rows": records(stability[columns].iloc[kept]),
+        "tau": tau,
+        "rows": records(bin_table(stability, tau)),
     }
 
 

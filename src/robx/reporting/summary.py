@@ -7,16 +7,22 @@ from typing import Any
 
 from robx.checking import Check
 from robx.problem import Counterfactuals
-from robx.reporting.headline import UNITS, headline
+from robx.reporting.headline import headline
 from robx.reporting.limits import limits
-from robx.reporting.people import applicant_rows, asked_of_people, outcomes, reasons
+from robx.reporting.people import (
+    about_rows,
+    applicant_rows,
+    asked_of_people,
+    outcomes,
+    reasons,
+)
 from robx.reporting.pictures import picture_tables
-from robx.reporting.settings import chosen, provenance, tau_of
-from robx.reporting.validity import validity
+from robx.reporting.settings import asked_for, chosen, provenance
+from robx.reporting.validity import about_validity, validity
 
 __all__ = ["FORMAT", "summarize"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 def summarize(
@@ -41,17 +47,19 @@ def summarize(
         "robx_report": FORMAT,
         "title": title,
         "date": date,
-        "headline": headline(counts, asked, sure, n_models, tau_of(answers) is not None),
+        "headline": headline(counts, asked, sure, n_models, asked_for(answers)),
         "outcomes": ended,
         "reasons": reasons(answers),
-        "asked": {**asked, "words": f"Cost is {UNITS[answers.norm]}."},
+        "asked": asked,
         "validity": sure,
+        "about_validity": about_validity(answers, sure, evaluation),
         "pictures": picture_tables(answers, evaluation, stability),
         "n_models": n_models,
         "confidence": None if certificate is None else certificate.confidence,
         "n_checks": len(checks),
         "applicants": applicant_rows(answers, checks),
+        "about_applicants": about_rows(answers),
         "settings": chosen(answers),
         "limits": limits(answers),
-        "provenance": provenance(answers),
+        "provenance": provenance(answers, checks),
     }

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from robx.checking import Check
-from robx.metrics import Interval, Resamples, jeffreys
+from robx.metrics import Interval, jeffreys
 from robx.problem import Counterfactuals
 from robx.reporting.figures import between, counted, percent, plain
+from robx.reporting.settings import about_model
 
-__all__ = ["validity"]
+__all__ = ["about_validity", "validity"]
 
 Plain = dict[str, Any]
 LEVEL = 0.95
+#: Resamples that all say the same are no sign of certainty.
+SAME = "no interval: every resample gives the same"
 
 
 def validity(answers: Counterfactuals, checks: Sequence[Check], evaluation: Any) -> list[Plain]:
@@ -32,13 +35,30 @@ def validity(answers: Counterfactuals, checks: Sequence[Check], evaluation: Any)
     -------
     list of mappings
         With ``source`` ("certificate", "check" or "evaluation"), ``name``, ``value``, ``low``,
-        ``high``, ``level``, what to show of these, and ``words``.
+        ``high``, ``level``, what to show of these, ``words``, and ``model``: which one was checked.
     """
     return [
         *_certified(answers),
         *(_checked(check, k, len(checks)) for k, check in enumerate(checks)),
         *_evaluated(evaluation),
     ]
+
+
+def about_validity(answers: Counterfactuals, rows: list[Plain], evaluation: Any) -> list[str]:
+    """Say how to read the rows, or why there are none."""
+    said = []
+    if answers.certificate is not None and not answers.ok.any():
+        said.append("There is no full answer to certify.")
+    elif not rows and evaluation is not None:
+        said.append("The evaluation has no share of answers to show.")
+    elif not rows:
+        said.append(
+            "Nothing was measured: no retrained model was asked about the answers, and no new "
+            "model was checked."
+        )
+    if rows:
+        said.append(f"Intervals are of {100 * LEVEL:g}% unless the words say otherwise.")
+    return said
 
 
 def _certified(answers: Counterfactuals) -> list[Plain]:
@@ -48,45 +68,34 @@ def _certified(answers: Counterfactuals) -> list[Plain]:
     k, n = certificate.n_models, int(ok.sum())
     accepting = certificate.accepting[ok]
     by_all = int((accepting == k).sum())
-    each = _over_applicants(accepting / k)
-    every = jeffreys(by_all, n, LEVEL)
     models = f"{counted(k, 'retrained model')} that had no part in finding the answers"
-    about = "speaks of applicants like these and takes the models as they are"
-    if by_all == n:
-        about = "is that of the answers that all models accept, which it cannot be below"
-    return [
+    wide = (
+        " It is wide on purpose: an answer that half of the models accept counts as half a success."
+    )
+    rows = [
         _row(
             "certificate",
             "Accepted by a retrained model",
-            each,
+            jeffreys(float(accepting.sum() / k), n, LEVEL),
             f"Of {models}, {certificate.drawn}: the share that accepts an answer, on average. The "
-            f"interval {about}.",
+            f"interval (Jeffreys) speaks of applicants like these.{wide * (k > 1)}",
         ),
         _row(
             "certificate",
             f"Accepted by all {k} of them",
-            every,
+            jeffreys(by_all, n, LEVEL),
             f"{by_all} of {counted(n, 'answer')}. The interval (Jeffreys) speaks of applicants "
             "like these.",
         ),
     ]
-
-
-def _over_applicants(shares: Any) -> Interval:
-    """Mean share over applicants, with an interval from resampling them.
-
-    Where all models accept all answers, every resample says so too. Then the interval is that of
-    the share of answers that all accept, which the mean share cannot be below.
-    """
-    if (shares == 1).all():
-        return jeffreys(len(shares), len(shares), LEVEL)
-    return Resamples([len(shares)]).interval([shares], level=LEVEL)
+    return rows if k > 1 else rows[:1]  # of one model both are the same
 
 
 def _checked(check: Check, place: int, n: int) -> Plain:
-    name = "Kept by the new model" + (f" {place + 1}" if n > 1 else "")
+    own = f"new model {place + 1}" if n > 1 else "the new model"
     interval = Interval(check.share, check.low, check.high)
-    return _row("check", name, interval, check.words, check.confidence)
+    row = _row("check", f"Kept by {own}", interval, check.say(own), check.confidence)
+    return {**row, "model": about_model(check.model)}
 
 
 def _evaluated(evaluation: Any) -> list[Plain]:
@@ -123,6 +132,7 @@ def _row(source: str, name: str, interval: Interval, words: str, level: float = 
         "high": high,
         "level": level,
         "said": percent(value),
-        "between": between(low, high),
+        "between": SAME if low is not None and low == high else between(low, high),
         "words": words,
+        "model": "",
     }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from report_cases import EVIL, SCHEMA, certified, made, two_ways
+from report_cases import EVIL, SCHEMA, certified, checked, made, two_ways
 from robx.problem import Counterfactuals
 from robx.reporting import report
 from robx.schema import Feature, Schema
@@ -149,12 +149,14 @@ def test_whatever_stands_in_the_data_is_only_text() -> None:
 def rows_of(text: str) -> list[str]:
     body = re.search(r'<table id="people".*?<tbody>(.*?)</tbody>', text, flags=re.DOTALL)
     assert body is not None
-    return re.findall(r"<tr>.*?</tr>", body[1], flags=re.DOTALL)
+    return re.findall(r"<tr\b.*?</tr>", body[1], flags=re.DOTALL)
 
 
 def seen(row: str) -> list[str]:
     cells = re.findall(r"<(?:td|th)[^>]*>(.*?)</(?:td|th)>", row, flags=re.DOTALL)
-    return [" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in cells]
+    return [
+        " ".join(re.sub(r"<[^>]*>", " ", re.sub("</?bdi>", "", cell)).split()) for cell in cells
+    ]
 
 
 def test_the_table_says_of_everybody_what_is_known() -> None:
@@ -179,8 +181,93 @@ def test_other_ways_can_be_opened() -> None:
     text = "".join(rows_of(rich()))
     assert text.count("<details>") == 1
     assert "<summary>1 other way</summary>" in text
-    assert "amount: 500 → 90" in text
+    assert "<bdi>amount</bdi>: <bdi>500</bdi> → <bdi>90</bdi>" in text
     assert "Answered, cost 1.25, score 0.95" in text
+
+
+def test_other_ways_are_accepted_by_some_of_all_models() -> None:
+    answers = two_ways()
+    certificate = certified(10, 9, 3, 8).certificate
+    both = replace(
+        answers,
+        certificate=certificate,
+        alternatives=(replace(answers.alternatives[0], certificate=certificate),),
+    )
+    assert "accepted by 9 of 10 retrained models" in "".join(rows_of(report(both).html))
+
+
+def test_every_name_and_value_keeps_its_own_direction() -> None:
+    first = rows_of(report(made()).html)[0]
+    assert '<th scope="row"><bdi>bob</bdi></th>' in first
+    assert "<li><bdi>savings</bdi>: <bdi>none</bdi> → <bdi>some</bdi></li>" in first
+
+
+def test_what_else_was_measured_stands_below_the_stability() -> None:
+    answers = made(measured={"steadiness": np.full(8, 5.25), "oddity": np.full(8, 1.0)})
+    rows = [seen(row) for row in rows_of(report(answers).html)]
+    assert rows[0][6] == "0.81 steadiness 5.25 oddity 1.00"
+    assert rows[-1][6] == "0.85"
+
+
+def test_who_has_no_row_on_paper_is_named_there() -> None:
+    text = report(made()).html
+    assert [row.startswith('<tr class="fine">') for row in rows_of(text)] == [False] * 7 + [True]
+    said = "Without a row, as the model accepts them already, is 1 applicant: <bdi>ann</bdi>."
+    assert f'<p class="paper">{said}</p>' in text
+    some = made()
+    times = 70
+    arrays: dict[str, Any] = {
+        name: np.tile(getattr(some, name)[:1], times)
+        for name in ("status", "cost", "score", "stability", "n_changes")
+    }
+    many = replace(
+        some,
+        applicants=pd.concat([some.applicants[:1]] * times, ignore_index=True),
+        points=pd.concat([some.points[:1]] * times, ignore_index=True),
+        reason=("",) * times,
+        **arrays,
+    )
+    (paper,) = re.findall(r'<p class="paper">(.*?)</p>', report(many).html)
+    assert paper.startswith("Without a row, as the model accepts them already, are 70 applicants:")
+    assert paper.endswith("<bdi>59</bdi> and 10 more.")
+    assert paper.count("<bdi>") == 60
+
+
+def test_checked_models_are_named_with_their_share_and_their_origin() -> None:
+    model = {"kind": "trees", "digest": "0123456789abcdef", "source": "XGBoost 4", "n_trees": 7}
+    checks = [replace(checked(made(), ["bob"]), model=model)] * 2
+    found = report(made(), checks=checks)
+    assert found.html.count("Model: XGBoost 4, 7 trees, digest 0123456789ab.") == 2
+    assert "<h3>New model 2</h3>" in found.html
+    assert found.html.count("0123456789abcdef") == 2
+    assert found.summary["headline"]["sentences"][2].startswith("New model 2 keeps 1 of 3")
+
+
+def test_weight_and_noise_have_columns_only_where_they_are_stated() -> None:
+    age, savings, amount = SCHEMA.features
+    heavy = Schema((age, savings.replaced(weight=3), amount.replaced(noise=10)))
+    text = report(made(heavy)).html
+    assert '<th scope="col" class="n">Weight</th><th scope="col" class="n">Noise</th>' in text
+    assert '<td class="n extra" data-name="weight">3</td>' in text
+    assert '<td class="n extra" data-name="noise">10</td>' in text
+    assert ">Weight<" not in report(made()).html
+
+
+def test_the_example_is_also_said_in_words() -> None:
+    text = report(made()).html
+    example = text[text.index("One answer: applicant bob") :].split("</figure>")[0]
+    said = "<li><bdi>savings</bdi>: <bdi>none</bdi> → <bdi>some</bdi></li>"
+    assert said in example.split("</svg>")[1]
+
+
+def test_each_outcome_keeps_its_shade() -> None:
+    score = made().score.copy()
+    plain = report(made()).html
+    score[2] = np.nan
+    unread = report(replace(made(), score=score)).html
+    for text in (plain, unread):
+        assert '<span class="key tone-5"></span>Already accepted' in text
+    assert '<span class="key tone-4"></span>Not readable' in unread
 
 
 def test_columns_for_models_are_there_only_where_models_are() -> None:

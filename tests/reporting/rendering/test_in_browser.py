@@ -55,7 +55,9 @@ def tab() -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report(many(), title=EVIL).save(path)
+    values = np.linspace(0, 1, 50)
+    measured = pd.DataFrame({"score": values, "mean": values, "stability": values})
+    report(many(), title=EVIL, stability=measured).save(path)
     return path
 
 
@@ -170,7 +172,8 @@ def test_it_is_light_or_dark_as_the_reader_prefers(page: Page) -> None:
 def test_print_is_light_and_shows_every_row_and_every_detail(page: Page) -> None:
     page.prefer("dark", "print")
     assert brightness(page)[0] > 240
-    assert len(column(page, 0)) == 40
+    assert len(column(page, 0)) == 35  # and five who are accepted already, whose names are listed
+    assert page.text(".paper").endswith("are 5 applicants: 0, 8, 16, 24, 32.")
     assert page.run("return getComputedStyle(document.getElementById('more')).display") == "none"
     # Chromium repeats a header on every sheet, unless there is a button in it.
     heads = "return getComputedStyle(document.querySelector('#people thead')).display"
@@ -181,6 +184,24 @@ def test_print_is_light_and_shows_every_row_and_every_detail(page: Page) -> None
     printed = page.printed()
     assert printed.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
+
+
+def test_a_search_leaves_nobody_out_of_print(page: Page) -> None:
+    page.type("#find", "much")
+    assert len(column(page, 0)) == 5
+    assert page.run("return document.querySelector('.paper').offsetParent") is None
+    page.prefer("light", "print")
+    assert len(column(page, 0)) == 35
+
+
+def test_a_search_looks_at_words_and_not_at_numbers(page: Page) -> None:
+    for number in ("0.95", "82.9", "1.90"):  # a score, a bound, a cost
+        assert number in page.text("#people")
+        page.type("#find", number)
+        assert page.text("#shown") == "0 of 40 applicants"
+        page.type("#find", "\ue00c")
+    page.type("#find", "500")  # an amount
+    assert page.text("#shown") == "10 of 40 applicants"
 
 
 def test_details_are_open_while_it_is_printed(page: Page) -> None:
@@ -202,6 +223,22 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page) -> None:
     assert len(column(page, 0)) == 25
     page.type("#find", "much")
     assert len(column(page, 0)) == 5
+
+
+def test_on_a_phone_plots_are_moved_sideways_and_this_is_said(page: Page) -> None:
+    hint = "return getComputedStyle(document.querySelector('.swipe')).display"
+    assert page.run(hint) == "none"
+    page.size(390, 844)
+    assert page.run(hint) == "block"
+    sizes = page.run(
+        "return Array.from(document.querySelectorAll('.plot')).map((p) => {"
+        " const t = p.querySelector('text'), s = p.querySelector('svg');"
+        " return [p.scrollWidth > p.clientWidth, parseFloat(getComputedStyle(t).fontSize)"
+        " * s.getBoundingClientRect().width / s.viewBox.baseVal.width] })"
+    )
+    assert len(sizes) == 4
+    assert all(moves for moves, _ in sizes)
+    assert all(size >= 9 for _, size in sizes)
 
 
 def test_without_javascript_the_table_is_whole(page: Page, file: Path) -> None:

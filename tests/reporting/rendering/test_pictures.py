@@ -9,6 +9,8 @@ import pytest
 
 from report_cases import EVIL
 from robx import plots
+from robx.plots.spread import bin_table
+from robx.reporting.pictures import records
 from robx.reporting.rendering.pictures import drawn
 
 ROWS = [
@@ -16,6 +18,7 @@ ROWS = [
     {"feature": "b", "before": "1", "after": "2", "shift": -0.5, "low": None, "high": 0.75},
     {"feature": EVIL, "before": "x$y$", "after": EVIL, "shift": None, "low": None, "high": None},
 ]
+COLUMNS = ["score", "mean", "stability"]
 EXAMPLE = {"kind": "example", "title": EVIL, "words": "", "rows": ROWS}
 
 
@@ -46,7 +49,7 @@ def test_a_bound_that_is_not_stated_is_endless_and_a_category_has_none(
             "kind": "support",
             "title": EVIL,
             "tau": 0.5,
-            "rows": [{"score": 0.5, "mean": None, "stability": 0.7}],
+            "rows": records(bin_table(pd.DataFrame([[0.5, np.nan, 0.7]], columns=COLUMNS), 0.5)),
         },
         {
             "kind": "frontier",

@@ -15,8 +15,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from robx.problem.notebook import isolated
 from robx.reporting.figures import counted, number, rounded_down
+from robx.reporting.people import OUTCOMES
 from robx.reporting.rendering.pictures import drawn
+from robx.reporting.settings import extra
 
 __all__ = ["as_html"]
 
@@ -33,6 +36,10 @@ PARTS = {
     "limits": "Limits",
     "provenance": "Where this comes from",
 }
+#: The shade of each outcome.
+TONES = {status: tone for tone, status in enumerate(OUTCOMES)}
+#: Names to print of those who have no row on paper.
+MOST_NAMES = 60
 #: Pictures that take the whole width.
 BROAD = {"example", "support"}
 
@@ -51,7 +58,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["number"] = number
+    made.filters.update(
+        number=number,
+        shortly=lambda value: "" if value is None else f"{value:g}",
+        isolated=lambda change: Markup(isolated(change)),  # noqa: S704 - escaped there
+    )
     pieces: Any = made.get_template("pieces.html.jinja").module
     made.globals.update(facts=pieces.facts, changes=pieces.changes)
     return made
@@ -71,23 +82,17 @@ def _view(summary: Plain) -> Plain:
         "policy": _policy(js),
         "css": Markup(css),  # noqa: S704 - our own files
         "js": Markup(js),  # noqa: S704
-        "confidence": f"{100 * summary['confidence']:g}%" if summary["confidence"] else "",
         "parts": [{"id": name, "title": PARTS[name]} for name in parts],
         "version": versions.get("robx"),
         "outcomes": [
-            {**row, "tone": tone, "people_said": f"{row['people']:,}"}
-            for tone, row in enumerate(summary["outcomes"])
+            {**row, "tone": TONES[row["status"]], "people_said": f"{row['people']:,}"}
+            for row in summary["outcomes"]
         ],
         "validity": [{**row, "range": _range(row)} for row in summary["validity"]],
         "pictures": pictures,
         "applicants": [_person(row) for row in summary["applicants"]],
-        "provenance": {
-            **summary["provenance"],
-            "schema": [
-                {**row, "unit_said": "" if row["unit"] is None else f"{row['unit']:g}"}
-                for row in summary["provenance"]["schema"]
-            ],
-        },
+        "accepted": _accepted(summary["applicants"]),
+        "provenance": {**summary["provenance"], "extra": extra(summary["provenance"]["schema"])},
     }
 
 
@@ -113,18 +118,25 @@ def _range(row: Plain) -> Plain | None:
 
 
 def _person(row: Plain) -> Plain:
-    others = row["alternatives"]
     return {
         **row,
         "bound": rounded_down(row["validity_bound"]),
-        "others": counted(len(others), "other way", "other ways"),
-        "alternatives": [{**other, "said": _said(other)} for other in others],
+        "others": counted(len(row["alternatives"]), "other way", "other ways"),
     }
 
 
-def _said(other: Plain) -> str:
-    """Say in one line how an alternative fares."""
-    parts = [other["outcome"], f"cost {number(other['cost'])}", f"score {number(other['score'])}"]
-    if other["accepting"] is not None:
-        parts.append(f"accepted by {counted(other['accepting'], 'retrained model')}")
-    return ", ".join(parts)
+def _accepted(rows: list[Plain]) -> Plain | None:
+    """Name those who are accepted already, as on paper they have no rows."""
+    names = [row["applicant"] for row in rows if row["status"] == "already accepted"]
+    if not names:
+        return None
+    more = len(names) - MOST_NAMES
+    return {
+        "said": f"Without a row, as the model accepts them already, {_are(len(names))}",
+        "names": names[:MOST_NAMES],
+        "rest": f" and {more:,} more" if more > 0 else "",
+    }
+
+
+def _are(n: int) -> str:
+    return f"{'is' if n == 1 else 'are'} {counted(n, 'applicant')}"

@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from robx.reporting.figures import number, rounded_down
+from robx.reporting.figures import counted, number, percent, rounded_down
+from robx.reporting.settings import extra
 
 __all__ = ["as_markdown"]
 
 Plain = dict[str, Any]
 
 #: Signs that mean something in Markdown.
-SIGNS = re.compile(r"([\\`*_\[\]|#~])")
+SIGNS = re.compile(r"([\\`*_\[\]|#~$])")
+#: Behind an at sign, so that nobody is called who has that name; it is not seen.
+JOINER = "\N{WORD JOINER}"
 
 
 def as_markdown(summary: Plain) -> str:
@@ -21,7 +24,8 @@ def as_markdown(summary: Plain) -> str:
     parts = [
         _first_lines(summary),
         _outcomes(summary),
-        _validity(summary["validity"]),
+        _validity(summary),
+        _asked(summary["pictures"]),
         _applicants(summary),
         _settings(summary["settings"]),
         _limits(summary["limits"]),
@@ -56,42 +60,72 @@ def _reason(row: Plain) -> str:
     return f"{row['reason']} ({obstacles})" if obstacles else str(row["reason"])
 
 
-def _validity(rows: list[Plain]) -> list[str]:
-    if not rows:
-        return []
-    cells = [(row["name"], row["said"], row["between"], row["words"]) for row in rows]
+def _validity(summary: Plain) -> list[str]:
+    blocks = ["## How sure it is", *map(_text, summary["about_validity"])]
+    cells = [
+        (row["name"], row["said"] or "none", row["between"], _meaning(row))
+        for row in summary["validity"]
+    ]
     head = ["Share", "Value", "Interval", "What it means"]
-    return ["## How sure it is", _table(head, cells, {1, 2})]
+    return [*blocks, _table(head, cells, {1, 2})] if cells else blocks
+
+
+def _meaning(row: Plain) -> str:
+    return f"{row['words']} Model: {row['model']}." if row["model"] else str(row["words"])
+
+
+def _asked(pictures: list[Plain]) -> list[str]:
+    """Say in a table what the first picture shows, and in words what the example does."""
+    blocks = []
+    for one in pictures:
+        if one["kind"] == "asked":
+            rows = [(row["feature"], row["people"], percent(row["share"])) for row in one["rows"]]
+            table = _table(["Feature", "People", "Share"], rows, {1, 2})
+            blocks += ["## What is asked", _text(one["words"]), table]
+        if one["kind"] == "example":
+            said = f"{one['title']}. {one['words']} {'; '.join(one['changes'])}."
+            blocks.append(_text(said))
+    return blocks
 
 
 def _applicants(summary: Plain) -> list[str]:
     rows = [row for row in summary["applicants"] if row["status"] != "already accepted"]
+    left_out = len(summary["applicants"]) - len(rows)
     head = ["Applicant", "Outcome", "What to change", "Changes", "Cost", "Score", "Stability"]
-    head += ["Retrained models", "New models"][: 2 if summary["n_checks"] else 1]
-    cells = [_applicant(row)[: len(head)] for row in rows]
-    return [
-        "## Applicants",
-        _text(summary["asked"]["words"]),
-        _table(head, cells, set(range(3, 8))),
-    ]
+    models = {"Retrained models": summary["n_models"], "New models": summary["n_checks"]}
+    shown = [bool(there) for there in models.values()]
+    head += [name for name, there in models.items() if there]
+    cells = [[*_applicant(row), *_judged(row, shown)] for row in rows]
+    blocks = ["## Applicants", *map(_text, summary["about_applicants"])]
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        whom = counted(left_out, "applicant")
+        blocks.append(f"{whom} whom the model accepts already {are} left out.")
+    return [*blocks, _table(head, cells, set(range(3, 8)))] if rows else blocks
 
 
 def _applicant(row: Plain) -> list[str]:
     words = "; ".join(row["changes"])
     for other in row["alternatives"]:
-        words += f"; or: {'; '.join(other['changes'])}"
+        words += f"; or: {'; '.join(other['changes'])} ({other['said']})"
     if row["reason"]:
         words += f"{' ' if words else ''}({row['reason']})"
-    accepting = "" if row["accepting"] is None else f"{row['accepting']} "
+    measured = ", ".join(f"{name} {number(value)}" for name, value in row["measured"].items())
     return [
         row["applicant"],
         row["outcome"],
         words,
         "" if row["n_changes"] is None else str(row["n_changes"]),
-        *(number(row[name]) for name in ("cost", "score", "stability")),
-        (accepting + rounded_down(row["validity_bound"])).strip(),
-        row["kept_said"],
+        *(number(row[name]) for name in ("cost", "score")),
+        number(row["stability"]) + (f" ({measured})" if measured else ""),
     ]
+
+
+def _judged(row: Plain, shown: list[bool]) -> list[str]:
+    """Say what retrained models and new ones make of it, as far as there are any."""
+    accepting = "" if row["accepting"] is None else f"{row['accepting']} "
+    told = [(accepting + rounded_down(row["validity_bound"])).strip(), row["kept_said"]]
+    return [cell for cell, there in zip(told, shown, strict=True) if there]
 
 
 def _settings(settings: Plain) -> list[str]:
@@ -108,22 +142,29 @@ def _limits(limits: list[Plain]) -> list[str]:
 
 
 def _provenance(provenance: Plain) -> list[str]:
-    head = ["Feature", "Kind", "May change", "Levels"]
+    numbers = ["unit", *extra(provenance["schema"])]
+    head = ["Feature", "Kind", "May change", "Unit of cost", *map(str.capitalize, numbers[1:])]
     schema = [
-        (row["feature"], row["kind"], row["may_change"], ", ".join(row["levels"]))
+        (
+            *(row[name] for name in ("feature", "kind", "may_change")),
+            *("" if row[name] is None else f"{row[name]:g}" for name in numbers),
+            ", ".join(row["levels"]),
+        )
         for row in provenance["schema"]
     ]
+    checks = [pairs for pairs in provenance["checks"] if pairs]
     held = "; ".join(provenance["relations"])
     return [
         "## Where this comes from",
         *(block for name in ("model", "data", "versions") for block in _pairs(provenance[name])),
-        _table(head, schema),
+        *(block for k, one in enumerate(checks) for block in _pairs(one, f"New model {k + 1}")),
+        _table([*head, "Levels"], schema, set(range(3, 3 + len(numbers)))),
         *([f"Always held: {_text(held)}."] if held else []),
     ]
 
 
-def _pairs(pairs: list[Plain]) -> list[str]:
-    return [_table(["", ""], [(pair["name"], pair["value"]) for pair in pairs])] if pairs else []
+def _pairs(pairs: list[Plain], name: str = "") -> list[str]:
+    return [_table([name, ""], [(pair["name"], pair["value"]) for pair in pairs])] if pairs else []
 
 
 def _table(
@@ -145,4 +186,4 @@ def _text(value: Any) -> str:
     """
     plain = " ".join(str(value).split())
     plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return SIGNS.sub(r"\\\1", plain)
+    return SIGNS.sub(r"\\\1", plain).replace("@", f"@{JOINER}")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from robx import plots
+from robx.plots.spread import draw_bins
 from robx.reporting.rendering.spread import spread
 
 __all__ = ["drawn"]
@@ -41,7 +42,7 @@ def _example(table: pd.DataFrame, _: Plain) -> Any:
 
 
 def _histograms(table: pd.DataFrame, picture: Plain) -> Any:
-    return plots.histograms(table, tau=picture["tau"])
+    return draw_bins(table, picture["tau"])
 
 
 def _frontier(table: pd.DataFrame, _: Plain) -> Any:
