@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from xgboost import XGBClassifier
 
 from cli_cases import Run, train
 
@@ -100,3 +101,84 @@ def test_a_pickle_is_loaded_when_asked_for_in_so_many_words(
     words = ["stability", "--model", file, "--data", folder / "train.csv", "--label", "good"]
     assert call(*words).code == 2
     assert call(*words, "--unsafe-pickle").code == 0
+
+
+def test_labels_that_are_turned_are_refused(messy: Path, call: Run, tmp_path: Path) -> None:
+    table = pd.read_csv(messy / "train.csv")
+    said = table["good"].map({1: "paid", 0: "defaulted"})
+    table.assign(good=said).to_csv(tmp_path / "train.csv", index=False)
+    words = ["explain", "--model", messy / "model.ubj", "--data", tmp_path / "train.csv"]
+    words += ["--label", "good", "--applicants", messy / "people.csv", "--id", "who"]
+    ran = call(*words, "--target", "defaulted")
+    assert ran.code == 2
+    assert "coded the other way round" in ran.err
+    assert call(*words, "--target", "paid", "--models", 6, "--quiet").code == 0
+
+
+def test_a_model_without_names_takes_columns_by_place_and_says_so(
+    messy: Path, call: Run, tmp_path: Path
+) -> None:
+    table = pd.read_csv(messy / "train.csv")
+    X = table.drop(columns="good")
+    train(X.to_numpy(), table["good"]).save_model(tmp_path / "bare.ubj")
+    words = ["stability", "--model", tmp_path / "bare.ubj", "--data"]
+    ran = call(*words, messy / "train.csv", "--label", "good")
+    assert ran.code == 0
+    assert "taken by their place: checking, history" in ran.err
+    refused = call(*words, messy / "train.csv")
+    assert refused.code == 2
+    assert "--label and --id name columns" in refused.err
+
+
+def test_a_name_that_is_nearly_right_is_pointed_out(messy: Path, call: Run, tmp_path: Path) -> None:
+    table = pd.read_csv(messy / "train.csv").rename(columns={"amount": "Amount"})
+    table.to_csv(tmp_path / "train.csv", index=False)
+    ran = call("stability", "--model", messy / "model.ubj", "--data", tmp_path / "train.csv")
+    assert ran.code == 2
+    assert "needs: amount. Is 'Amount' meant?" in ran.err
+
+
+def test_text_is_found_by_file_row_and_column(messy: Path, call: Run, tmp_path: Path) -> None:
+    table = pd.read_csv(messy / "train.csv").astype({"amount": object})
+    table.loc[6, "amount"] = "3,000.50"
+    table.to_csv(tmp_path / "train.csv", index=False)
+    ran = call("stability", "--model", messy / "model.ubj", "--data", tmp_path / "train.csv")
+    assert ran.code == 2
+    assert "train.csv', row 7, column 'amount': '3,000.50' is no number" in ran.err
+
+
+def test_a_class_among_many_must_be_named_by_the_option(call: Run, tmp_path: Path) -> None:
+    table = pd.DataFrame({"a": range(60), "b": [1, 2] * 30})
+    model = XGBClassifier(n_estimators=3).fit(table, [0, 1, 2] * 20)
+    model.save_model(tmp_path / "three.ubj")
+    table.to_csv(tmp_path / "train.csv", index=False)
+    words = ["stability", "--model", tmp_path / "three.ubj", "--data", tmp_path / "train.csv"]
+    ran = call(*words)
+    assert ran.code == 2
+    assert "Error: --target must be one of 0, 1, 2." in ran.err
+    assert call(*words, "--target", 2).code == 0
+
+
+def test_a_report_on_a_table_that_lacks_columns_is_refused(
+    messy: Path, recourse: Path, call: Run, tmp_path: Path
+) -> None:
+    words = ["--model", messy / "model.ubj", "--data", messy / "narrow.csv"]
+    ran = call("report", recourse, *words, "--out", tmp_path / "report.html")
+    assert ran.code == 2
+    assert "narrow.csv' lacks columns that the answers have: housing" in ran.err
+
+
+def test_a_fault_of_ours_has_a_code_of_its_own(
+    messy: Path, call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("no such thing")
+
+    monkeypatch.setattr("robx.files.read_table", broken)
+    words = ["schema", messy / "train.csv"]
+    ran = call(*words)
+    assert ran.code == 70
+    assert "a fault of robx, not yours (KeyError: 'no such thing')" in ran.err
+    monkeypatch.setenv("ROBX_DEBUG", "1")
+    with pytest.raises(KeyError):
+        call(*words)

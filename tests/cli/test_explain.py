@@ -8,7 +8,7 @@ import pytest
 from xgboost import XGBClassifier
 
 import robx
-from cli_cases import Run
+from cli_cases import Run, train
 
 
 def told(folder: Path, *more: object) -> list[object]:
@@ -139,7 +139,24 @@ def test_models_of_ones_own_take_the_place_of_labels(
 def test_several_answers(folder: Path, call: Run, tmp_path: Path) -> None:
     out = tmp_path / "recourse.json"
     assert call(*told(folder, "--answers", 2, "--out", out)).code == 0
-    assert len(robx.Counterfactuals.load(out).alternatives) == 1
+    other = robx.Counterfactuals.load(out).alternatives
+    assert len(other) == 1
+    as_json = call(*told(folder, "--answers", 2, "--json")).json["applicants"]
+    for i, one in enumerate(as_json):
+        said = [other[0].summary["changes"].iloc[i]] if other[0].answered[i] else []
+        assert [line["changes"] for line in one["alternatives"]] == said
+
+
+def test_names_stay_as_they_are_written(folder: Path, call: Run, tmp_path: Path) -> None:
+    people = pd.read_csv(folder / "people.csv")[:12]
+    people["who"] = [f"{i:05d}" for i in range(12)]
+    people.to_csv(tmp_path / "people.csv", index=False)
+    words = ["--model", folder / "model.ubj", "--data", folder / "train.csv", "--method", "nearest"]
+    words += ["--applicants", tmp_path / "people.csv", "--id", "who"]
+    assert [row["applicant"] for row in call("explain", *words).rows] == list(people["who"])
+    assert call("explain", *words, "--out", tmp_path / "a.csv").code == 0
+    every = call("check", tmp_path / "a.csv", "--model", folder / "model.ubj", "--all").rows
+    assert {row["applicant"] for row in every} <= set(people["who"])
 
 
 def test_the_same_bytes_each_time(folder: Path, call: Run, tmp_path: Path) -> None:
@@ -190,3 +207,22 @@ def test_catboost_files_say_what_their_classes_are_called(call: Run, tmp_path: P
     assert done["counts"] == {"ok": 9}
     assert call("explain", *words, "--target", "yes").json == done
     assert call("explain", *words, "--target", "no").json["counts"] == {"already accepted": 9}
+
+
+def test_people_are_matched_to_the_training_table_by_name_where_the_model_has_no_names(
+    folder: Path, call: Run, tmp_path: Path
+) -> None:
+    data = pd.read_csv(folder / "train.csv")
+    people = pd.read_csv(folder / "people.csv")
+    bare = train(data.drop(columns="good").to_numpy(), data["good"])
+    bare.save_model(tmp_path / "bare.ubj")
+    people[[*people.columns[::-1]]].to_csv(tmp_path / "turned.csv", index=False)
+    words = ["explain", "--model", tmp_path / "bare.ubj", "--data", folder / "train.csv"]
+    words += ["--label", "good", "--id", "who", "--method", "robx", "--models", 6]
+    given = call(*words, "--applicants", folder / "people.csv", "--json").json
+    out = tmp_path / "recourse.csv"
+    assert call(*words, "--applicants", tmp_path / "turned.csv", "--out", out).code == 0
+    turned = call(*words, "--applicants", tmp_path / "turned.csv", "--json").json
+    assert turned["counts"] == given["counts"]
+    assert [o["score"] for o in turned["applicants"]] == [o["score"] for o in given["applicants"]]
+    assert call("check", "--model", tmp_path / "bare.ubj", out, "--at-least", 1).code == 0

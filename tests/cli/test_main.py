@@ -20,7 +20,7 @@ def test_help_names_every_command_and_the_exit_codes(call: Run) -> None:
     assert said.code == 0
     for name in COMMANDS:
         assert f"\n  {name} " in said.out
-    assert all(f"\n    {code} " in said.out for code in (0, 1, 2, 130))
+    assert all(f"\n    {code} " in said.out for code in (0, 1, 2, 70, 130))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -117,6 +117,14 @@ def test_a_reader_that_stops_is_no_error(folder: Path) -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_a_reader_that_stops_at_the_help_is_no_error() -> None:
+    command = [sys.executable, "-m", "robx", "--help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
     assert process.returncode == 0
 
 

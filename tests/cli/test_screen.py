@@ -52,3 +52,8 @@ def test_a_terminal_gets_an_aligned_table(folder: Path) -> None:
     assert {len(line) for line in lines[:5]} == {len(lines[0])}
     assert "%" in lines[2]
     assert "\t" not in "".join(lines)
+
+
+def test_json_takes_dates_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    show_json([pd.Timestamp("2026-01-02"), None, True])
+    assert "".join(capsys.readouterr().out.split()) == '["2026-01-0200:00:00",null,true]'

@@ -5,7 +5,7 @@ people and other programs see. Commands load the rest of robx when they run, so 
 comes at once.
 
 Exit codes: 0 done; 1 `robx check` found fewer kept promises than asked for; 2 the input does not
-fit, with one sentence on what to do; 130 stopped by ctrl-C.
+fit, with one sentence on what to do; 70 a fault of robx; 130 stopped by ctrl-C.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMMANDS = (
     "evaluate",
     "completion",
 )
-BAD_INPUT, INTERRUPTED = 2, 130
+BAD_INPUT, FAULT, INTERRUPTED = 2, 70, 130
 
 
 class Commands(click.Group):
@@ -80,6 +80,7 @@ def robx_command() -> None:
       0    done
       1    `robx check --at-least` found fewer promises kept
       2    the input does not fit: one sentence says what to do
+      70   a fault of robx
       130  stopped by ctrl-C
     """
 
@@ -99,9 +100,21 @@ def run(arguments: list[str] | None = None) -> int:
     except (RobxError, OSError) as error:
         click.echo(f"Error: {_one_line(error)}", err=True)
         return BAD_INPUT
+    except SystemExit:  # click's, for whoever has stopped to read the help
+        return 0
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nStopped. Nothing was left half-written.", err=True)
         return INTERRUPTED
+    except Exception as error:
+        if os.environ.get("ROBX_DEBUG"):
+            raise
+        said = f"{type(error).__name__}: {_one_line(error)}"
+        click.echo(
+            f"Error: this is a fault of robx, not yours ({said}). Please report it, with what the "
+            "same command says under ROBX_DEBUG=1.",
+            err=True,
+        )
+        return FAULT
     return result if isinstance(result, int) else 0
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 import robx
-from robx.cli.inputs import TABLES, check_out, class_named, load_models
+from robx.cli.inputs import TABLES, check_out, load_models
+from robx.cli.labels import class_named
 from robx.cli.options import FILE, takes
 from robx.cli.screen import remark, show_json, show_table, wrote
 
@@ -24,8 +25,10 @@ FORMATS = {"score_before": ".2f", "score_now": ".2f"}
     type=click.FloatRange(0, 1),
     help="Exit with 1 if the new model keeps a smaller share of the promises.",
 )
-@click.option("--target", metavar="LABEL", help="For a .csv, which does not tell: the wish.")
-@click.option("--threshold", type=float, help="For a .csv: accepted are scores above this, 0.5.")
+@click.option("--target", metavar="LABEL", help="The wish; else as in the file.")
+@click.option(
+    "--threshold", type=float, help="Accepted are scores above this; else as in the file."
+)
 @click.option("--all", "all_rows", is_flag=True, help="List promises that are kept, too.")
 @takes("unsafe_pickle", "json", "quiet")
 def check(

@@ -54,16 +54,22 @@ CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
     help="What new models are: trained on the other half of the rows, on a bootstrap of them, on "
     "ten less, or with another seed. Once for each.",
 )
-@click.option("--seeds", type=int, default=3, show_default=True, help="How many base models.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How many base models.",
+)
 @click.option(
     "--models",
     "n_models",
-    type=int,
+    type=click.IntRange(min=1),
     default=10,
     show_default=True,
     help="New models for each base model and change.",
 )
-@click.option("--most", type=int, help="Most applicants for a base model.")
+@click.option("--most", type=click.IntRange(min=1), help="Most applicants for a base model.")
 @click.option("--out", type=FILE, help="File for the tidy table: .csv or .parquet.")
 @click.option("--log", type=FILE, help="A .jsonl file: a stopped run goes on where it was.")
 @takes("json")

@@ -10,7 +10,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, check_out, load_models, made_method, with_inputs
 from robx.cli.options import FILE, METHODS, takes
-from robx.cli.screen import show_json, show_table, shows_progress, wrote
+from robx.cli.screen import remark, show_json, show_table, shows_progress, wrote
 from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
+LEAST_MODELS = 6
 FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": ".1%"}
 
 
@@ -36,13 +37,17 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
     help="How answers are found; robx is the paper's algorithm.",
 )
 @click.option("--tau", type=float, help="Least stability, for robx and conservative.")
-@click.option("--level", type=float, help="How firm answers are to be, 0 to 1, for default.")
-@click.option("--max-changes", type=int, help="Most features to change, for default.")
+@click.option(
+    "--level", type=click.FloatRange(0, 1), help="How firm answers are to be, 0 to 1, for default."
+)
+@click.option(
+    "--max-changes", type=click.IntRange(min=1), help="Most features to change, for default."
+)
 @click.option("--norm", type=click.Choice(["1", "2"]), help="Of the cost: L1 (default) or L2.")
 @click.option(
     "--answers",
     "n_answers",
-    type=int,
+    type=click.IntRange(min=1),
     default=1,
     show_default=True,
     help="How many different ways to look for.",
@@ -50,7 +55,7 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
 @click.option(
     "--models",
     "n_models",
-    type=int,
+    type=click.IntRange(min=LEAST_MODELS),
     default=48,
     show_default=True,
     help="How many models to train, with --label.",
@@ -87,7 +92,16 @@ def explain(
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
     check_out(out, (".json", ".parquet", ".csv"))
+    from robx.problem.saving import check_path
+
+    if retrained and (inputs.label is not None or len(retrained) < LEAST_MODELS):
+        raise InvalidInput(
+            f"--retrained takes the place of --label, and is given at least {LEAST_MODELS} times. "
+            f"Got {len(retrained)}{' and --label' if inputs.label else ''}."
+        )
     people = inputs.people(applicants)
+    if out is not None:
+        check_path(out, [str(name) for name in people.columns])
     parameters["norm"] = None if parameters["norm"] is None else int(parameters["norm"])
     chosen = made_method(method, parameters)
     given = {name: value for name, value in parameters.items() if value is not None}
@@ -114,7 +128,7 @@ def explain(
     if out is not None:
         answer.save(out)
         wrote(out, quiet=inputs.quiet)
-    _show(answer, as_json=as_json, is_written=out is not None)
+    _show(answer, as_json=as_json, is_written=out is not None, quiet=inputs.quiet)
 
 
 def _refuse_unreached(answer: Counterfactuals, tau: float | None) -> None:
@@ -127,11 +141,17 @@ def _refuse_unreached(answer: Counterfactuals, tau: float | None) -> None:
         )
 
 
-def _show(answer: Counterfactuals, *, as_json: bool, is_written: bool) -> None:
+def _show(answer: Counterfactuals, *, as_json: bool, is_written: bool, quiet: bool) -> None:
     table = answer.summary.rename_axis("applicant").reset_index()
     counts = {str(name): int(n) for name, n in table["status"].value_counts().items()}
+    if answer.alternatives and not as_json:
+        remark("Other answers than the first are in .json and .parquet files.", quiet=quiet)
     if as_json:
         records = table.to_dict("records")
+        for other in answer.alternatives:
+            lines = other.summary.drop(columns="reason").to_dict("records")
+            for record, line, answered in zip(records, lines, other.answered, strict=True):
+                record.setdefault("alternatives", []).extend([line] if answered else [])
         show_json({"method": answer.method, "counts": counts, "applicants": records})
     elif is_written:
         click.echo(f"{answer}")

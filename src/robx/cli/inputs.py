@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import robx
+from robx.cli.features import features_of
+from robx.cli.labels import class_named, coded, read_column, refuse_turned
 from robx.cli.options import METHODS, takes
 from robx.cli.screen import remark
+from robx.cli.words import either, listed
 from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ __all__ = [
     "TABLES",
     "Inputs",
     "check_out",
-    "class_named",
     "load_models",
     "made_method",
     "with_inputs",
@@ -64,7 +66,10 @@ class Inputs:
     @cached_property
     def y(self) -> pd.Series[Any] | None:
         """The labels, as the model codes them; None where no column of labels is named."""
-        return self._labels_and_wish[0]
+        y, _ = self._labels_and_wish
+        if y is not None:
+            refuse_turned(y, self.X, self._imported, str(self.label), self.data)
+        return y
 
     @cached_property
     def wish(self) -> Any:
@@ -104,14 +109,17 @@ class Inputs:
         from robx.files import read_table
 
         table = read_table(path)
-        if self.id_column is not None:
-            if self.id_column not in table.columns:
-                raise InvalidInput(
-                    f"'{path}' has no column '{self.id_column}' to name people by. It has "
-                    f"{_listed(table.columns)}."
-                )
-            table = table.set_index(self.id_column)
-        return self._features(table, path)
+        if self.id_column is None:
+            return self._features(table, path, self._trained_on)
+        if self.id_column not in table.columns:
+            raise InvalidInput(
+                f"'{path}' has no column '{self.id_column}' to name people by. It has "
+                f"{listed(table.columns)}."
+            )
+        names = table[self.id_column]
+        if names.isna().any() or names.duplicated().any():
+            remark(f"Not everybody in '{path}' has a name of their own in '{self.id_column}'.")
+        return self._features(table.set_index(self.id_column), path, self._trained_on)
 
     @cached_property
     def _table(self) -> pd.DataFrame:
@@ -120,41 +128,34 @@ class Inputs:
         return read_table(self.data)
 
     @cached_property
-    def _imported(self) -> TreeEnsemble | BlackBox:
-        return robx.import_model(self.model, self.wish)
-
-    def _features(self, table: pd.DataFrame, path: str) -> pd.DataFrame:
-        """Leave out what is no feature; what is missing is for the model's own door to say."""
-        from robx.modelfiles import with_categories
-
-        left_out = [name for name in (self.label, self.id_column) if name in table.columns]
-        features = table.drop(columns=left_out)
-        names = self._imported.names if getattr(self._imported, "named", False) else None
-        if names is not None:
-            others = [name for name in features.columns if name not in names]
-            if others:
-                said = f"The model does not know these columns of '{path}', so they are left out: "
-                remark(f"{said}{_listed(others)}.", quiet=self.quiet)
-            features = features.drop(columns=others)
-        known: pd.DataFrame = with_categories(features, self._imported)
-        return known
+    def _labels_and_wish(self) -> tuple[pd.Series[Any] | None, Any]:
+        if self.label is None:
+            return None, class_named(self.target, self.model)
+        y = read_column(self._table, self.label, self.data)
+        return coded(y, self.label, self.target, self.model)
 
     @cached_property
-    def _labels_and_wish(self) -> tuple[pd.Series[Any] | None, Any]:
-        wish = class_named(self.target, self.model)
-        if self.label is None:
-            return None, wish
-        y = _checked_labels(self._table, self.label, self.data)
-        known = y.unique().tolist()
-        if set(known) == set(range(len(known))) or _names_classes(self.model, wish):
-            return y, wish
-        if len(known) > 2 or self.target not in [str(one) for one in known]:
-            raise InvalidInput(
-                f"The model file does not say what its classes are called, so '{self.label}' must "
-                "hold 0 and 1, or --target must name the label that applicants wish for. It "
-                f"holds {_listed(sorted(map(str, known)))}."
-            )
-        return (y.astype(str) == self.target).astype(int), None
+    def _imported(self) -> TreeEnsemble | BlackBox:
+        try:
+            return robx.import_model(self.model, self.wish)
+        except InvalidInput as error:
+            if "target" not in str(error):
+                raise
+            choice = str(error).rpartition("one of ")[2]
+            raise InvalidInput(f"--target must be one of {choice}") from error
+
+    @property
+    def _trained_on(self) -> list[str]:
+        return [str(name) for name in self.X.columns]
+
+    def _features(
+        self, table: pd.DataFrame, path: str, trained_on: list[str] | None = None
+    ) -> pd.DataFrame:
+        others = [name for name in (self.label, self.id_column) if name in table.columns]
+        features, said = features_of(table.drop(columns=others), path, self._imported, trained_on)
+        if said:
+            remark(said, quiet=self.quiet)
+        return features
 
 
 def with_inputs(command: Any) -> Any:
@@ -177,7 +178,7 @@ def check_out(path: str | None, endings: tuple[str, ...], option: str = "--out")
         return
     file = Path(path)
     if file.suffix not in endings:
-        raise InvalidInput(f"{option} takes a file ending in {_either(endings)}. Got '{path}'.")
+        raise InvalidInput(f"{option} takes a file ending in {either(endings)}. Got '{path}'.")
     if file.is_dir() or not file.parent.is_dir():
         what = "is a folder" if file.is_dir() else "is in a folder that does not exist"
         raise InvalidInput(f"{option} '{path}' {what}. Make the folder, or name a file in another.")
@@ -205,45 +206,6 @@ def made_method(name: str, parameters: dict[str, Any]) -> Method:
     return method
 
 
-def _checked_labels(table: pd.DataFrame, label: str, data: str) -> pd.Series[Any]:
-    if label not in table.columns:
-        raise InvalidInput(
-            f"'{data}' has no column '{label}' of labels. It has {_listed(table.columns)}."
-        )
-    y = table[label]
-    if y.isna().any():
-        raise InvalidInput(
-            f"{y.isna().sum()} rows of '{data}' have no label in '{label}'. Leave them out."
-        )
-    if y.nunique() < 2:
-        raise InvalidInput(
-            f"All labels in '{label}' of '{data}' are {y.iloc[0]!r}. Training needs both kinds."
-        )
-    return y
-
-
-def class_named(target: str | None, model: Any) -> Any:
-    """The class that is meant by what was typed."""
-    if target is None:
-        return None
-    by_name = {str(one): one for one in getattr(model, "classes_", ())}
-    if by_name and target not in by_name:
-        raise InvalidInput(f"--target must be one of {_listed(by_name)}. Got '{target}'.")
-    if by_name:
-        return by_name[target]
-    return int(target) if target.isdecimal() else target
-
-
-def _names_classes(model: Any, wish: Any) -> bool:
-    """Whether a model says what its classes are called; most files only number them."""
-    if hasattr(model, "classes_"):
-        return True
-    try:
-        return isinstance(robx.import_model(model, wish).target, str)
-    except InvalidInput:  # a name that is none of the numbers
-        return False
-
-
 def _read_parameters(path: str | None) -> dict[str, Any] | None:
     if path is None:
         return None
@@ -259,13 +221,3 @@ def _read_parameters(path: str | None) -> dict[str, Any] | None:
     if not isinstance(plain, dict) or not all(isinstance(name, str) for name in plain):
         raise InvalidInput(f"'{path}' must map names of hyperparameters to values.")
     return plain
-
-
-def _either(names: tuple[str, ...]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _listed(names: Any, most: int = 12) -> str:
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more

@@ -68,7 +68,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "threshold": click.option(
         "--threshold",
-        type=float,
+        type=click.FloatRange(0, 1, max_open=True),
         default=0.5,
         show_default=True,
         help="Accepted are scores above this.",
@@ -81,7 +81,11 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         "train it again. XGBoost's files do not keep them.",
     ),
     "seed": click.option(
-        "--seed", type=int, default=0, show_default=True, help="Of the rows that models see."
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Of the rows that models see.",
     ),
     "unsafe_pickle": click.option(
         "--unsafe-pickle",

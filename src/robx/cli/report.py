@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 import robx
+from robx.cli.features import features_of
 from robx.cli.inputs import check_out, load_models
 from robx.cli.options import FILE, MODEL_HELP, takes
 from robx.cli.screen import wrote
+from robx.cli.words import listed
 from robx.errors import InvalidInput
 
 __all__ = ["report"]
@@ -77,9 +79,16 @@ def _stability(answers: Any, model_path: str | None, data: str | None, unsafe_pi
     from robx.files import read_table
 
     (model,) = load_models([model_path], unsafe_pickle=unsafe_pickle)
-    rows = read_table(data)[list(answers.schema.names)]
-    origin = answers.origin
-    problem = robx.Problem(
-        model, rows, answers.schema, origin.get("target"), origin.get("threshold", 0.5)
+    target, threshold = answers.origin.get("target"), answers.origin.get("threshold", 0.5)
+    rows = read_table(data)
+    lacking = [name for name in answers.schema.names if name not in rows.columns]
+    if lacking:
+        raise InvalidInput(
+            f"'{data}' lacks columns that the answers have: {listed(lacking)}. --data takes what "
+            "the model was trained on."
+        )
+    features, _ = features_of(
+        rows[list(answers.schema.names)], data, robx.import_model(model, target)
     )
-    return robx.plots.stability_table(problem, rows)
+    problem = robx.Problem(model, features, answers.schema, target, threshold)
+    return robx.plots.stability_table(problem, features)

@@ -37,7 +37,7 @@ FORMATS = {"tau": ".3f", "cost": ".2f", "n_changes": ".1f", **dict.fromkeys(SHAR
 )
 @click.option(
     "--validity",
-    type=float,
+    type=click.FloatRange(0, 1),
     default=0.97,
     show_default=True,
     help="The share of answers that retrained models are to accept.",

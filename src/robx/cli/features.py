@@ -1,0 +1,98 @@
+"""The columns of a table that a model takes; what is wrong is said with the file and the line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from robx.cli.words import listed
+from robx.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from robx import BlackBox, TreeEnsemble
+
+__all__ = ["features_of"]
+
+
+def features_of(
+    table: pd.DataFrame,
+    path: str,
+    model: TreeEnsemble | BlackBox,
+    trained_on: Sequence[str] | None = None,
+) -> tuple[pd.DataFrame, str]:
+    """Choose the model's columns, and say what is to be known about that.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Without labels and names of rows.
+    path : str
+        Where it comes from.
+    model : TreeEnsemble or BlackBox
+    trained_on : sequence of str, optional
+        Columns of the training table, by which other tables are read where the model itself has no
+        names.
+
+    Returns
+    -------
+    features : DataFrame
+        With the categories that the model knows.
+    remark : str
+        Empty where there is nothing to say.
+    """
+    from robx import BlackBox
+    from robx.modelfiles import with_categories
+
+    if isinstance(model, BlackBox):
+        return table, ""
+    names = model.names if model.named else trained_on
+    if names is not None:
+        features, said = _by_name(table, path, names)
+    else:
+        features, said = _by_place(table, path, len(model.columns))
+    known: pd.DataFrame = with_categories(features, model, trained_on)
+    columns = dict(zip(names or features.columns, model.columns, strict=True))
+    for name in known.columns:
+        if columns[name].n_codes == 0:
+            _refuse_text(known[name], path)
+    return known, said
+
+
+def _by_name(table: pd.DataFrame, path: str, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    lacking = [name for name in names if name not in table.columns]
+    if lacking:
+        near = get_close_matches(lacking[0], map(str, table.columns), n=1)
+        hint = f" Is '{near[0]}' meant?" if near else f" It has {listed(table.columns)}."
+        raise InvalidInput(f"'{path}' lacks columns that the model needs: {listed(lacking)}.{hint}")
+    others = [name for name in table.columns if name not in names]
+    said = f"Columns of '{path}' that the model does not know are left out: {listed(others)}."
+    return table.drop(columns=others), said if others else ""
+
+
+def _by_place(table: pd.DataFrame, path: str, n_columns: int) -> tuple[pd.DataFrame, str]:
+    if len(table.columns) != n_columns:
+        raise InvalidInput(
+            f"The model has {n_columns} columns, without names. '{path}' has "
+            f"{len(table.columns)}: {listed(table.columns)}. --label and --id name columns that "
+            "are no features; leave others out."
+        )
+    said = f"The model has no names of columns; those of '{path}' are taken by their place: "
+    return table, f"{said}{listed(table.columns)}."
+
+
+def _refuse_text(values: pd.Series[float], path: str) -> None:
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return
+    wrong = pd.to_numeric(values, errors="coerce").isna() & values.notna()
+    if not wrong.any():
+        return
+    row = int(wrong.to_numpy().argmax())
+    raise InvalidInput(
+        f"'{path}', row {row + 1}, column '{values.name}': '{values.iloc[row]}' is no number, and "
+        "the model takes numbers there. Write it as one, such as 3000.5."
+    )
