@@ -125,7 +125,7 @@ class Problem:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the features, in the model's order."""
-        return self.schema.names
+        return tuple(feature.name for feature in self.codec.features)
 
     def read(self, X: Any, what: str = "X") -> Applicants:
         """Read and check applicants. Rows that the model would refuse have no score."""
