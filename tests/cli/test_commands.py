@@ -159,6 +159,7 @@ def test_reports_say_how_many_are_answered(
     answer = robx.Counterfactuals.load(recourse)
     name = str(answer.frame.index[answer.ok][0])
     assert name in text
+    assert "such as the learning rate" in text  # which this file of XGBoost does not tell
     if ending == "json":
         json.loads(text)
 

@@ -13,6 +13,12 @@ from robx.reporting.figures import counted
 __all__ = ["about_model", "asked_for", "chosen", "extra", "provenance", "tau_of"]
 
 Plain = dict[str, Any]
+#: What is recorded of models that were trained again, and what a report calls it.
+RETRAINED = {
+    "n_models": "retrained models",
+    "trained_again": "how they were trained",
+    "seed": "seed of their training rows",
+}
 Pair = dict[str, str]
 
 #: What the tests measure, by what shows that a method used them.
@@ -89,7 +95,7 @@ def provenance(answers: Counterfactuals, checks: Sequence[Check] = ()) -> Plain:
     data = [_pair("applicants", f"{len(answers):,}")]
     if support is not None:
         data.append(_pair("training rows", f"{support:,}"))
-    for name, words in (("n_models", "retrained models"), ("seed", "seed of their training rows")):
+    for name, words in RETRAINED.items():
         if origin.get(name) is not None:
             data.append(_pair(words, str(origin[name])))
     if answers.certificate is not None:
