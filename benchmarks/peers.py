@@ -30,7 +30,7 @@ from benchmarks.dice import German
 from numpy.typing import NDArray
 
 from robx.metrics import Outliers, n_changes
-from robx.problem.places import coordinates
+from robx.problem.embedding import coordinates
 
 __all__ = ["Line", "markdown"]
 

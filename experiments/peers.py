@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from robx.answers import Status
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_gamma
 from robx.methods.neighbours import nearest_points, report
 from robx.parameters import check_whole
-from robx.problem import Applicants, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 
 __all__ = ["DiceGenetic", "Nice", "require_dice"]
 
@@ -59,9 +60,9 @@ class Nice(Method):
         check_gamma(self.gamma, "Nice")
         check_whole(self.max_tries, "max_tries", "Nice")
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:  # noqa: ARG002
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         bar = problem.bar(self.gamma)
         near = nearest_points(
             problem,
@@ -185,9 +186,9 @@ class DiceGenetic(Method):
             )
         require_dice()
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:  # noqa: ARG002
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         for i in range(len(people)):
             point, why = self._one(problem, people.matrix[i])
             if point is None:

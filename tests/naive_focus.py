@@ -1,4 +1,4 @@
-"""Slow, obvious twin of `robx.methods.focus`: one applicant, one column at a time."""
+"""Slow, obvious twin of `robx.methods.baselines.focus`: one applicant, one column at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import naive
 import naive_soft
-from robx.methods.focus import Focus
+from robx.methods.baselines.focus import Focus
 from robx.problem import Problem
 from robx.trees import TreeEnsemble
 

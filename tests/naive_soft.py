@@ -1,4 +1,4 @@
-"""Slow, obvious twin of `robx.kernels.soft`."""
+"""Slow, obvious twin of `robx.methods.baselines.kernels.soft`."""
 
 from __future__ import annotations
 

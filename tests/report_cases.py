@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from robx.checking import Check
-from robx.problem import Certificate, Counterfactuals, Status
+from robx.answers import Certificate, Counterfactuals, Status
+from robx.promises import Check
 from robx.schema import Feature, Schema
 
 __all__ = ["EVIL", "SCHEMA", "certified", "checked", "made", "two_ways"]

@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
 import robx
+from robx.answers import Status
 from robx.methods import Method
-from robx.problem import Applicants, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 
 X, Y, SCHEMA = robx.datasets.make_gaussians(400, d=3, separation=1.0, seed=1)
 
@@ -43,7 +44,7 @@ class Fallible(Method):
 
     asked: ClassVar[list[int]] = []
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
         self.asked.append(len(people))
         found = robx.NearestNeighbour().search(problem, people, rows)
         for i, row in enumerate(rows):

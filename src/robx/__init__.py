@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from robx import metrics as metrics
     from robx import plots as plots
     from robx import scenarios as scenarios
-    from robx.bounding import InvalidationBound as InvalidationBound
-    from robx.bounding import invalidation_bound as invalidation_bound
-    from robx.checking import Check as Check
-    from robx.checking import check as check
-    from robx.choosing import TauChoice as TauChoice
-    from robx.choosing import choose_tau as choose_tau
+    from robx.answers import Certificate as Certificate
+    from robx.answers import Counterfactuals as Counterfactuals
+    from robx.answers import Status as Status
     from robx.evaluation import Rehearsal as Rehearsal
     from robx.evaluation import Study as Study
     from robx.evaluation import evaluate as evaluate
-    from robx.explaining import explain as explain
+    from robx.explainer import explain as explain
+    from robx.invalidation import InvalidationBound as InvalidationBound
+    from robx.invalidation import invalidation_bound as invalidation_bound
     from robx.methods import Closest as Closest
     from robx.methods import Conservative as Conservative
     from robx.methods import Face as Face
@@ -33,15 +32,15 @@ if TYPE_CHECKING:
     from robx.methods import Frugal as Frugal
     from robx.methods import Given as Given
     from robx.methods import LiveRegion as LiveRegion
+    from robx.methods import Method as Method
     from robx.methods import NearestNeighbour as NearestNeighbour
     from robx.methods import RobX as RobX
     from robx.methods import alternatives as alternatives
-    from robx.problem import Certificate as Certificate
-    from robx.problem import Counterfactuals as Counterfactuals
     from robx.problem import Problem as Problem
-    from robx.problem import Status as Status
-    from robx.reporting import Report as Report
-    from robx.reporting import report as report
+    from robx.promises import Check as Check
+    from robx.promises import check as check
+    from robx.reports import Report as Report
+    from robx.reports import report as report
     from robx.retrained import certify as certify
     from robx.retrained import retrainings as retrainings
     from robx.robustness import Noise as Noise
@@ -50,26 +49,29 @@ if TYPE_CHECKING:
     from robx.robustness import mean_margin as mean_margin
     from robx.robustness import stability as stability
     from robx.schema import Feature as Feature
+    from robx.schema import Relation as Relation
     from robx.schema import Schema as Schema
+    from robx.tau_choice import TauChoice as TauChoice
+    from robx.tau_choice import choose_tau as choose_tau
     from robx.trees import BlackBox as BlackBox
     from robx.trees import TreeEnsemble as TreeEnsemble
     from robx.trees import import_model as import_model
 
 __version__ = "0.1.0"
 
-_ROOMS = {
+_HOMES = {
     "alternatives": "robx.methods",
     "BlackBox": "robx.trees",
-    "Certificate": "robx.problem",
+    "Certificate": "robx.answers",
     "certify": "robx.retrained",
-    "check": "robx.checking",
-    "Check": "robx.checking",
-    "choose_tau": "robx.choosing",
+    "check": "robx.promises",
+    "Check": "robx.promises",
+    "choose_tau": "robx.tau_choice",
     "Closest": "robx.methods",
     "Conservative": "robx.methods",
-    "Counterfactuals": "robx.problem",
+    "Counterfactuals": "robx.answers",
     "evaluate": "robx.evaluation",
-    "explain": "robx.explaining",
+    "explain": "robx.explainer",
     "Face": "robx.methods",
     "Feature": "robx.schema",
     "FeatureTweaking": "robx.methods",
@@ -77,29 +79,31 @@ _ROOMS = {
     "Frugal": "robx.methods",
     "Given": "robx.methods",
     "import_model": "robx.trees",
-    "invalidation_bound": "robx.bounding",
-    "InvalidationBound": "robx.bounding",
+    "invalidation_bound": "robx.invalidation",
+    "InvalidationBound": "robx.invalidation",
     "is_stable": "robx.robustness",
     "LiveRegion": "robx.methods",
     "mean_margin": "robx.robustness",
+    "Method": "robx.methods",
     "NearestNeighbour": "robx.methods",
     "Noise": "robx.robustness",
     "Problem": "robx.problem",
     "Rehearsal": "robx.evaluation",
-    "report": "robx.reporting",
-    "Report": "robx.reporting",
+    "Relation": "robx.schema",
+    "report": "robx.reports",
+    "Report": "robx.reports",
     "retrainings": "robx.retrained",
     "RobX": "robx.methods",
     "Schema": "robx.schema",
     "stability": "robx.robustness",
     "Stability": "robx.robustness",
-    "Status": "robx.problem",
+    "Status": "robx.answers",
     "Study": "robx.evaluation",
-    "TauChoice": "robx.choosing",
+    "TauChoice": "robx.tau_choice",
     "TreeEnsemble": "robx.trees",
 }
 
-#: Rooms that are used by their own names.
+#: Packages that are used by their own names.
 _MODULES = ("datasets", "metrics", "plots", "scenarios")
 
 __all__ = [  # noqa: PLE0604
@@ -108,7 +112,7 @@ __all__ = [  # noqa: PLE0604
     "InvalidModel",
     "RobxError",
     "UnsupportedModel",
-    *_ROOMS,
+    *_HOMES,
     *_MODULES,
 ]
 
@@ -116,8 +120,8 @@ __all__ = [  # noqa: PLE0604
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"robx.{name}")
-    if name in _ROOMS:
-        return getattr(import_module(_ROOMS[name]), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'robx' has no attribute '{name}'")
 
 

@@ -7,8 +7,6 @@ to do about it.
 
 from __future__ import annotations
 
-__all__ = ["ImportMismatch", "InvalidInput", "InvalidModel", "RobxError", "UnsupportedModel"]
-
 
 class RobxError(Exception):
     """Base of every error that robx raises on purpose."""

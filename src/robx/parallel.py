@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["available_threads", "in_threads"]
-
 #: One pool per process and number of threads: starting threads takes longer than many a call.
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 _inside = threading.local()

@@ -9,8 +9,6 @@ import numpy as np
 
 from robx.errors import InvalidInput
 
-__all__ = ["check_jobs", "check_number", "check_whole", "is_number", "is_whole", "require"]
-
 
 def is_whole(value: Any) -> bool:
     """Whether something is a whole number; a truth value is none."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Progress", "no_progress"]
-
 
 class Progress:
     """Counts applicants, or something else, as they are done; shows a bar if asked to.

@@ -11,7 +11,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import robx
-from robx.problem import Status
+from robx.answers import Status
 from robx.scenarios import Bootstrap, DropRows
 from study_cases import (
     NN,

@@ -14,7 +14,7 @@ from contracts import ANSWERED, assert_lawful, rows_of
 from families import family
 from frugal_cases import MODEL, PEOPLE, QUICK, UNITS, X
 from retrained_cases import LIBRARIES, retrained
-from robx.methods import frugal, pulling
+from robx.methods import frugal, pullback
 from strategies import random_schema
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def test_auto_is_lower_with_models_than_with_noise_alone() -> None:
 def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Floats] = []
 
-    class Recorded(pulling.Pulling):
+    class Recorded(pullback.Pulling):
         def __post_init__(self) -> None:
             super().__post_init__()
             inner = self.test

@@ -10,7 +10,7 @@ from contracts import rows_of
 from families import family
 from retrained_cases import LIBRARIES, own_scores, retrained, steadiness
 from robx.retrained import Panel
-from robx.retrained.seen import refuse_seen
+from robx.retrained.used_models import refuse_seen
 
 
 @pytest.mark.parametrize("name", [*LIBRARIES, "xgboost-array", "xgboost-3", "hist", "pipeline"])

@@ -10,8 +10,6 @@ from robx.cli.labels import class_named
 from robx.cli.options import FILE, takes
 from robx.cli.screen import remark, show_json, show_table, wrote
 
-__all__ = ["check"]
-
 BROKEN = 1
 FORMATS = {"score_before": ".2f", "score_now": ".2f"}
 

@@ -14,8 +14,6 @@ from robx.cli.screen import remark, show_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["demo"]
-
 N_TODAY, N_LATER, N_SEEN_LATER, N_MODELS = 350, 350, 300, 20
 LABEL, ID = "good", "applicant"
 FORMATS = {"cost": ".2f", "changes": ".1f", "still accepted": ".1%", "inliers (LOF)": ".2f"}

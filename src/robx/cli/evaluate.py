@@ -14,8 +14,6 @@ from robx.cli.screen import show_json, show_table, shows_progress, wrote
 if TYPE_CHECKING:
     from robx import Rehearsal
 
-__all__ = ["evaluate"]
-
 SHOWN = ("coverage", "validity", "worst_model_validity", "cost_l1", "n_changes", "lof", "seconds")
 SHARES = ("coverage", "validity", "low", "high", "worst_model_validity")
 FORMATS = {"cost_l1": ".2f", "n_changes": ".1f", "lof": ".2f", "seconds": ".3f"}

@@ -16,8 +16,6 @@ from robx.errors import InvalidInput
 if TYPE_CHECKING:
     from robx import Counterfactuals
 
-__all__ = ["explain"]
-
 LEAST_MODELS = 6
 FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": ".1%"}
 
@@ -92,7 +90,7 @@ def explain(
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
     check_out(out, (".json", ".parquet", ".csv"))
-    from robx.problem.saving import check_path
+    from robx.answers.files import check_path
 
     if retrained and (inputs.label is not None or len(retrained) < LEAST_MODELS):
         raise InvalidInput(

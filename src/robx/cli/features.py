@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from robx import BlackBox, TreeEnsemble
 
-__all__ = ["features_of"]
-
 
 def features_of(
     table: pd.DataFrame,

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from robx.methods import Method
     from robx.modelfiles import Recipe
 
-__all__ = [
-    "PICTURES",
-    "TABLES",
-    "Inputs",
-    "check_out",
-    "load_models",
-    "made_method",
-    "with_inputs",
-]
-
-
 #: Endings of files for tables and for pictures.
 TABLES, PICTURES = (".csv", ".parquet"), (".png", ".svg", ".pdf")
 

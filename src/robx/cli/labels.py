@@ -11,8 +11,6 @@ from robx.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["class_named", "coded", "read_column", "refuse_turned"]
-
 
 def class_named(target: str | None, model: Any) -> Any:
     """The class that is meant by what was typed."""

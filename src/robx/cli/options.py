@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-__all__ = ["FILE", "METHODS", "MODEL_HELP", "takes"]
-
 #: Completed by shells as a file; whether there is one is for its reader to say.
 FILE = click.Path()
 

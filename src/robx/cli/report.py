@@ -14,8 +14,6 @@ from robx.cli.screen import wrote
 from robx.cli.words import listed
 from robx.errors import InvalidInput
 
-__all__ = ["report"]
-
 
 @click.command(short_help="Make a page, or Markdown, of the answers.")
 @click.argument("recourse", type=FILE)

@@ -12,8 +12,6 @@ from robx.cli.options import FILE, takes
 from robx.cli.screen import remark, show_json
 from robx.errors import InvalidInput
 
-__all__ = ["schema"]
-
 NOTE = (
     "Nothing is taken to be fixed: only you know that. Look at every feature in {file}, set\n"
     "`change` to none, increase or decrease where it applies, and give levels their names."

@@ -15,8 +15,6 @@ from typing import Any
 
 import click
 
-__all__ = ["remark", "show_json", "show_table", "shows_progress", "wrote"]
-
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
 LEAST = 12

@@ -9,8 +9,6 @@ from robx.cli.inputs import PICTURES, TABLES, Inputs, check_out, with_inputs
 from robx.cli.options import FILE, takes
 from robx.cli.screen import show_json, show_table, wrote
 
-__all__ = ["stability"]
-
 FORMATS = dict.fromkeys(("score", "mean", "std", "stability"), ".3f")
 
 

@@ -12,8 +12,6 @@ from robx.cli.options import FILE, takes
 from robx.cli.screen import remark, show_json, show_table, wrote
 from robx.errors import InvalidInput
 
-__all__ = ["tau"]
-
 SHARES = ("quantile", "passing", "validity", "worst_validity", "coverage")
 FORMATS = {"tau": ".3f", "cost": ".2f", "n_changes": ".1f", **dict.fromkeys(SHARES, ".1%")}
 

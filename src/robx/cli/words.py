@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["either", "listed"]
-
 
 def either(names: Sequence[str]) -> str:
     """Name some, of which one is to be chosen.

@@ -8,8 +8,6 @@ import pandas as pd
 
 from robx.schema import Schema
 
-__all__ = ["Dataset"]
-
 
 class Dataset(NamedTuple):
     """A table, its labels, and what its columns mean: ``X, y, schema = load_german()``.

@@ -11,8 +11,6 @@ from robx.datasets.dataset import Dataset
 from robx.parameters import check_whole, is_number, require
 from robx.schema import Feature, Schema
 
-__all__ = ["make_gaussians"]
-
 
 def make_gaussians(n: int = 1000, d: int = 2, *, separation: float = 2.0, seed: int = 0) -> Dataset:
     """Draw from two Gaussians, one for each class, half of the rows from each.

@@ -14,8 +14,6 @@ from robx.errors import InvalidInput
 from robx.schema import Feature, Schema
 from robx.schema.feature import Change
 
-__all__ = ["LEVELS", "load_german"]
-
 #: Our names for the columns of the file, in its order.
 COLUMNS = (
     *("checking", "duration", "history", "purpose", "amount", "savings", "employment"),

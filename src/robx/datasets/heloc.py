@@ -24,8 +24,6 @@ from robx.errors import InvalidInput
 from robx.schema import Feature, Schema
 from robx.schema.feature import Change
 
-__all__ = ["cached_file", "load_heloc"]
-
 FILE = "heloc_dataset_v1.csv"
 N_ROWS = 10459
 SHA256 = "e5a914f742ad7f8472c5417902ec06b321ebc5de1d68ec13f136d62c87a7fbf3"

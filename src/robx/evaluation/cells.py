@@ -11,19 +11,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.answers import Counterfactuals, Status
+from robx.arrays import Bools, Floats
 from robx.metrics import FittedOutliers
-from robx.problem import Counterfactuals, Problem, Status, coordinates
+from robx.problem import Problem, coordinates
 from robx.retrained import acceptance
 from robx.robustness import Noise
 from robx.tables import take
 from robx.trees import BlackBox, TreeEnsemble
-
-__all__ = ["Answers", "Cell"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: Raw outlier factors above this count as this.
 MOST_FACTOR = 10.0

@@ -30,8 +30,6 @@ from robx.problem import Problem
 from robx.tables import as_pandas
 from robx.trees import BlackBox, TreeEnsemble
 
-__all__ = ["digest"]
-
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 

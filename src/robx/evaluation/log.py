@@ -15,8 +15,6 @@ from robx.errors import InvalidInput
 from robx.evaluation.cells import Cell
 from robx.parameters import require
 
-__all__ = ["Log"]
-
 FORMAT = 1
 #: How every line begins.
 BEGINNING = b'{"robx_cell"'

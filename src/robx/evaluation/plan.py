@@ -17,8 +17,6 @@ from robx.scenarios import Scenario
 from robx.tables import count_rows
 from robx.trees import BlackBox, TreeEnsemble
 
-__all__ = ["Models", "Plan", "make_plan"]
-
 Models = list[TreeEnsemble | BlackBox]
 #: The name of the scenario where models are given as a list.
 GIVEN = "given models"

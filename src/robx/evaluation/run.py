@@ -28,8 +28,6 @@ from robx.retrained import refuse_seen
 from robx.scenarios import Scenario
 from robx.tables import take
 
-__all__ = ["evaluate", "judged_cells"]
-
 Maker = Callable[[Rehearsal], Method]
 
 

@@ -19,8 +19,6 @@ from robx.schema import Schema
 from robx.tables import Category, count_rows, take
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
-__all__ = ["Base", "Rehearsal", "Study"]
-
 Rows = NDArray[np.intp]
 
 #: The share of a base model's own rows that a rehearsal trains on: never the rows of a real change.

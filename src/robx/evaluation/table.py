@@ -7,14 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.evaluation.cells import Cell
 from robx.metrics import Interval, Resamples, end_to_end
 
-__all__ = ["tabulate"]
-
-Floats = NDArray[np.float64]
 COLUMNS = ["method", "scenario", "seed", "metric", "value", "low", "high"]
 
 

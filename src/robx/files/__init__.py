@@ -6,9 +6,9 @@ CSV files; `kinds` is what they share.
 
 from __future__ import annotations
 
-from robx.files.kinds import need_pyarrow
-from robx.files.reading import existing_file, read_table
-from robx.files.writing import atomically, check_target, write_table
+from robx.files.formats import need_pyarrow
+from robx.files.reader import existing_file, read_table
+from robx.files.writer import atomically, check_target, write_table
 
 __all__ = [
     "atomically",

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robx.errors import InvalidInput
-from robx.files.kinds import first_line, refuse_doubled
+from robx.files.formats import first_line, refuse_doubled
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["read_delimited"]
 
 #: What may stand between two columns, the likelier one first.
 SEPARATORS = (",", ";", "\t")

@@ -15,8 +15,6 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["expected_sums", "variances"]
-
 
 @njit(nogil=True, cache=True)
 def _left_probabilities(

@@ -16,8 +16,6 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["FREE", "LEVELS", "STEP", "nearest_allowed", "settle_groups", "snap"]
-
 FREE, STEP, LEVELS = 0, 1, 2
 #: From here on steps are finer than the numbers themselves: any number is on the grid.
 MOST_STEPS = 2.0**50

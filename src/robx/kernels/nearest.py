@@ -34,8 +34,6 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["LEAF_SIZE", "Tree", "build", "query"]
-
 Tree = tuple[IntArray, FloatArray, IntArray, IntArray, IntArray, IntArray, FloatArray]
 
 LEAF_SIZE = 128  # fastest on a million rows like HELOC; 64 and 256 are 10 to 15% slower

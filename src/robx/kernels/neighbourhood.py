@@ -27,8 +27,6 @@ from numba import njit
 from robx.kernels.sets import HALF, Width, add_sets, aligned, cut_set
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["IDENTITY", "ONE_MINUS_SIGMOID", "SIGMOID", "SOFTMAX", "moments", "prefix_tables"]
-
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
 
 

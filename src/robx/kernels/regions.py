@@ -18,9 +18,6 @@ from numba import njit
 from robx.kernels.grids import nearest_allowed
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["cell_values", "clip_into_regions", "leaf_options", "sides"]
-
-
 # --- live regions --------------------------------------------------------------------------------
 
 

@@ -17,8 +17,6 @@ from numba.extending import intrinsic, overload
 
 from robx.kernels.types import FloatArray, WordArray
 
-__all__ = ["HALF", "Width", "add_sets", "aligned", "cut_set"]
-
 Width = tuple[int, ...]
 #: The lower half of a word.
 HALF = 0xFFFFFFFF

@@ -16,8 +16,6 @@ from numba import njit
 
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["depths", "margins", "preorder", "right_children"]
-
 
 @njit(nogil=True, cache=True)
 def preorder(left: IntArray, right: IntArray, start: IntArray, order: IntArray) -> int:

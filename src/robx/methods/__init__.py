@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from robx.methods.base import Method
+from robx.methods.baselines.face import Face
+from robx.methods.baselines.feature_tweaking import FeatureTweaking
+from robx.methods.baselines.focus import Focus
 from robx.methods.closest import Closest
 from robx.methods.conservative import Conservative
 from robx.methods.diversity import alternatives
-from robx.methods.face import Face
-from robx.methods.focus import Focus
 from robx.methods.frugal import Frugal
 from robx.methods.given import Given
-from robx.methods.live import LiveRegion
+from robx.methods.live_region import LiveRegion
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.robx import RobX
-from robx.methods.tweak import FeatureTweaking
 
 __all__ = [
     "Closest",

@@ -9,17 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Counterfactuals, Status
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parameters import check_number
-from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 from robx.progress import Progress
 from robx.robustness import Noise
 from robx.schema import Norm, check_norm
 from robx.tables import take
-
-__all__ = ["Method", "check_gamma", "finish"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +61,7 @@ class Method(ABC):
             found = self.run(problem, people, bar)
         return finish(self, problem, X, people, found)
 
-    def run(self, problem: Problem, people: Applicants, bar: Progress) -> Found:
+    def run(self, problem: Problem, people: Applicants, bar: Progress) -> SearchResult:
         """Search for those who need an answer, some at a time; the others are told so."""
         accepted = people.score > problem.threshold
         sound = np.array([not trouble for trouble in people.trouble], dtype=bool)
@@ -75,8 +73,8 @@ class Method(ABC):
             some = rows[first : first + self.chunk]
             parts.append(self.search(problem, people.take(some), some))
             bar.add(len(some))
-        found = Found.joined(parts, people, rows)
-        told: Found | None = found
+        found = SearchResult.joined(parts, people, rows)
+        told: SearchResult | None = found
         while told is not None:  # and so is everybody by the base
             for i in np.flatnonzero(~sound):
                 told.refuse(i, Status.INFEASIBLE, people.trouble[i])
@@ -86,7 +84,7 @@ class Method(ABC):
         return found
 
     @abstractmethod
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
         """Search for applicants who are declined and whose rows are sound.
 
         Parameters
@@ -129,7 +127,7 @@ def finish(
     problem: Problem,
     X: Any,
     people: Applicants,
-    found: Found,
+    found: SearchResult,
     noise: Noise | None = None,
 ) -> Counterfactuals:
     """Write the answers back in the user's form, look at them once more, and measure them.

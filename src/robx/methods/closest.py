@@ -7,19 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Status
+from robx.arrays import Floats
 from robx.methods.base import Method, check_gamma
 from robx.methods.exact.demand import Demand
 from robx.methods.exact.program import cp_sat
 from robx.methods.exact.search import Search
-from robx.methods.ground import Ground, held_back_by
-from robx.methods.live import LiveRegion, refuse_black_box
+from robx.methods.leaf_space import Ground, held_back_by
+from robx.methods.live_region import LiveRegion, refuse_black_box
 from robx.parallel import in_threads
 from robx.parameters import check_number, require
-from robx.problem import Applicants, Found, Problem, Status
-
-__all__ = ["Closest"]
-
-Floats = NDArray[np.float64]
+from robx.problem import Applicants, Problem, SearchResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +69,10 @@ class Closest(Method):
         refuse_black_box(problem, "Closest")
         cp_sat()
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
         """See `Method.search`."""
         start = LiveRegion(gamma=self.gamma).search(problem, people, rows)
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         found.measured["bound"] = np.full(len(people), np.nan)
         demand = Demand(Ground.of(problem), problem.bar(self.gamma))
 
@@ -87,7 +85,7 @@ class Closest(Method):
         return found
 
     def _search_one(
-        self, demand: Demand, person: Applicants, known: Floats | None, found: Found, i: int
+        self, demand: Demand, person: Applicants, known: Floats | None, found: SearchResult, i: int
     ) -> None:
         """Search for one applicant, who has an answer already or has none."""
         search = Search(demand, person, known)

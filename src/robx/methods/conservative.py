@@ -7,20 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Status
+from robx.arrays import Bools, Floats
 from robx.methods.base import Method
 from robx.methods.neighbours import Neighbours, nearest_points, report
 from robx.methods.stable import Stable, Test
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.parameters import check_whole
-from robx.problem import Applicants, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
 from robx.robustness.draws import Kind
 from robx.schema import Norm
-
-__all__ = ["Conservative", "give_most_stable", "passing_points"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: How many accepted points are measured where none passed the test.
 SEEN = 64
@@ -74,9 +71,9 @@ class Conservative(Method):
         """See `Method.noise`."""
         return Noise(self.sigma, self.n_draws, self.draws, self.rng or 0)
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:  # noqa: ARG002
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         tau, why = tau_in_numbers(self.tau, problem, self.noise())
         found.notes = {"tau": tau, "tau_reason": why}
         near = passing_points(
@@ -136,7 +133,7 @@ def give_most_stable(
     problem: Problem,
     people: Applicants,
     start: Floats,
-    found: Found,
+    found: SearchResult,
     method: Method,
     asked: str,
 ) -> None:

@@ -6,17 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.answers import Counterfactuals, Status
+from robx.arrays import Bools
 from robx.errors import InvalidInput
 from robx.methods.base import Method, finish
 from robx.parameters import check_whole
-from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 from robx.progress import Progress
-
-__all__ = ["alternatives"]
-
-Bools = NDArray[np.bool_]
 
 #: Features of an answer to try to do without.
 MOST_TRIED = 3
@@ -118,7 +115,7 @@ def _holding(people: Applicants, held: Bools) -> Applicants:
     return replace(people, low=low, high=np.where(held, people.matrix, people.high))
 
 
-def _repeats(problem: Problem, people: Applicants, found: Found, used: list[Bools]) -> Bools:
+def _repeats(problem: Problem, people: Applicants, found: SearchResult, used: list[Bools]) -> Bools:
     """Whether each answer changes the same features as an earlier one.
 
     Holding a feature keeps most from it, but not from filling in what is missing.
@@ -130,7 +127,7 @@ def _repeats(problem: Problem, people: Applicants, found: Found, used: list[Bool
 def _refuse(
     problem: Problem,
     people: Applicants,
-    found: Found,
+    found: SearchResult,
     before: Counterfactuals,
     used: list[Bools],
     held: Bools,

@@ -20,19 +20,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Bools, Floats
 from robx.methods.realism import Realism
 from robx.methods.stable import Stable
 from robx.methods.tau import sampled_stability, spread_over
 from robx.problem import Problem
 from robx.retrained import Panel
 from robx.robustness import Noise
-
-__all__ = ["Firm", "reason"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: What is asked under noise beside retrained models, as a part of the level. They tell more about
 #: retraining than noise does, so answers of the same validity are cheaper for it; but without any

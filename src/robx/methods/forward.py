@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.methods.stable import Test
 from robx.problem import Applicants
 
-__all__ = ["towards"]
-
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 

@@ -8,24 +8,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Status
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.methods.base import Method
 from robx.methods.conservative import give_most_stable
 from robx.methods.firm import Firm, reason
 from robx.methods.forward import towards
 from robx.methods.nearest import NearestNeighbour
-from robx.methods.pulling import Pulling, place_in_line
+from robx.methods.pullback import Pulling, place_in_line
 from robx.methods.realism import Kind, Realism
 from robx.methods.robx import RobX
 from robx.parameters import check_number, check_whole, require
-from robx.problem import Applicants, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 from robx.retrained import Panel
 from robx.robustness import Noise
 from robx.robustness.draws import Kind as Draws
-
-__all__ = ["LEVELS", "Frugal"]
-
-Floats = NDArray[np.float64]
 
 #: What level "auto" takes, with retrained models and with noise alone.
 LEVELS = {"models": 0.7, "noise": 0.75}
@@ -150,10 +148,10 @@ class Frugal(Method):
             return self.level
         return LEVELS["models" if len(self.models) else "noise"]
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
         """See `Method.search`."""
         test = self.test(problem)
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         why = reason(self._level(), self.typical, test)
         found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "why": why, "models": []}
         if test.panel is not None:
@@ -166,7 +164,7 @@ class Frugal(Method):
         if self.max_oddity is None and test.realism is not None:
             # Some cannot become typical: what is odd about them may be what they cannot change.
             rest = np.flatnonzero(~found.ok)
-            again = Found.nothing(people.take(rest))
+            again = SearchResult.nothing(people.take(rest))
             self._answer(people.take(rest), start[rest], again, replace(test, most_oddity=np.inf))
             for k in np.flatnonzero(again.ok):
                 found.answer(rest[k], again.points[k])
@@ -178,7 +176,7 @@ class Frugal(Method):
                 found.reason[i] += f", {name} {values[i]:.3g}"
         return found
 
-    def _answer(self, people: Applicants, start: Floats, found: Found, test: Firm) -> None:
+    def _answer(self, people: Applicants, start: Floats, found: SearchResult, test: Firm) -> None:
         """Answer where RobX does, with the best that comes of pulling back."""
         if len(people) == 0:
             return
@@ -188,7 +186,7 @@ class Frugal(Method):
         self._choose(people, starts, found, test)
 
     def _choose(
-        self, people: Applicants, starts: list[list[Floats]], found: Found, test: Firm
+        self, people: Applicants, starts: list[list[Floats]], found: SearchResult, test: Firm
     ) -> None:
         """Pull all starts back, and answer with the one that is best."""
         whose = np.repeat(np.arange(len(people)), [len(points) for points in starts])
@@ -215,7 +213,9 @@ class Frugal(Method):
         order = np.lexsort((worth, too_many, pulling.whose))
         return np.asarray(order[place_in_line(pulling.whose[order]) < n])
 
-    def _refuse_many_changes(self, problem: Problem, people: Applicants, found: Found) -> None:
+    def _refuse_many_changes(
+        self, problem: Problem, people: Applicants, found: SearchResult
+    ) -> None:
         if self.max_changes is None:
             return
         n_changes = problem.rules.n_changes(found.points, people.matrix)

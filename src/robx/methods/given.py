@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Status
 from robx.errors import InvalidInput
 from robx.methods.base import Method
-from robx.problem import Applicants, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 from robx.schema import project
 from robx.tables import column_names, count_rows, take
-
-__all__ = ["Given"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +48,9 @@ class Given(Method):
                 f"{n_people}. Got {count_rows(self.points)} rows."
             )
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
         """See `Method.search`."""
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         given = problem.read_given(_without_extras(self.points, problem.names))[rows]
         nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
         given = np.where(nothing[:, None], people.matrix, given)

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from robx.methods.base import Method, check_gamma
 from robx.methods.neighbours import nearest_points, report
 from robx.parameters import check_whole
-from robx.problem import Applicants, Found, Problem
-
-__all__ = ["NearestNeighbour"]
+from robx.problem import Applicants, Problem, SearchResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +48,9 @@ class NearestNeighbour(Method):
         check_gamma(self.gamma, "NearestNeighbour")
         check_whole(self.max_tries, "max_tries", "NearestNeighbour")
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:  # noqa: ARG002
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         level = problem.bar(self.gamma)
         near = nearest_points(
             problem,

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.problem import Applicants, Found, Problem, Status
+from robx.answers import Status
+from robx.arrays import Bools, Floats
+from robx.problem import Applicants, Problem, SearchResult
 from robx.schema import Norm
 
-__all__ = ["Neighbours", "blocked_by", "nearest_points", "report"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 #: Tells, for points and the support rows they equal (-1 for none), which of them count.
 Test = Callable[[Floats, NDArray[np.int64]], Bools]
 
@@ -212,7 +210,7 @@ def blocked_by(problem: Problem, people: Applicants, i: int, bar: float) -> str:
 
 
 def report(
-    problem: Problem, people: Applicants, near: Neighbours, found: Found, bar: float
+    problem: Problem, people: Applicants, near: Neighbours, found: SearchResult, bar: float
 ) -> None:
     """Turn neighbours into answers; where there are none, say why."""
     for i in range(len(people)):

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.metrics import Outliers
 from robx.problem import Problem, coordinates
 
-__all__ = ["Kind", "Realism"]
-
-Floats = NDArray[np.float64]
 Kind = Literal["lof", "forest"]
 
 #: The local outlier factor as the evaluation takes it.

@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Counterfactuals, Status
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.methods.base import Method
 from robx.methods.conservative import give_most_stable, passing_points
@@ -22,17 +24,12 @@ from robx.methods.stable import Stable, Test
 from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.methods.walks import Walks
 from robx.parameters import check_number, check_whole
-from robx.problem import Applicants, Counterfactuals, Found, Problem, Status
+from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
 from robx.robustness.draws import Kind
 
-__all__ = ["RobX"]
-
 #: Walks of smaller steps have too many of them.
 LEAST_STEP = 1e-3
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +142,9 @@ class RobX(Method):
         """See `Method.noise`."""
         return Noise(self.sigma, self.n_draws, self.draws, self.rng or 0, self.staged)
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> Found:
+    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
         """See `Method.search`."""
-        found = Found.nothing(people)
+        found = SearchResult.nothing(people)
         noise = self.noise()
         tau, why = tau_in_numbers(self.tau, problem, noise)
         found.notes = {"tau": tau, "tau_reason": why}
@@ -160,7 +157,7 @@ class RobX(Method):
         return found
 
     def refine(
-        self, people: Applicants, start: Floats, found: Found, test: Test
+        self, people: Applicants, start: Floats, found: SearchResult, test: Test
     ) -> list[list[Floats]]:
         """Answer with starts that pass; from others walk to conservative counterfactuals near.
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robx.arrays import Bools, Floats
 from robx.problem import Problem
 from robx.robustness import Noise
-
-__all__ = ["Stable", "Test"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Test(Protocol):

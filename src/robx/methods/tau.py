@@ -11,8 +11,6 @@ from robx.parameters import is_number, require
 from robx.problem import Problem
 from robx.robustness import Noise
 
-__all__ = ["QUANTILE", "Tau", "check_tau", "sampled_stability", "spread_over", "tau_in_numbers"]
-
 Tau = float | Literal["auto"]
 
 #: The share of the accepted support whose stability "auto" leaves below tau.

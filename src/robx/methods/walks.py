@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Bools, Floats
 from robx.methods.stable import Test
 from robx.problem import Applicants, Problem
 from robx.schema import Norm
-
-__all__ = ["Walks"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: A walk that is this near its target, as a share of the whole way, has arrived.
 ARRIVED = 1e-3

@@ -7,11 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
-
-__all__ = ["cost", "n_changes"]
-
-Floats = NDArray[np.float64]
 
 
 def cost(

@@ -14,12 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtr, stdtrit
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parameters import check_whole, is_number, require
-
-__all__ = ["Interval", "Resamples", "jeffreys", "tail_share"]
-
-Floats = NDArray[np.float64]
 
 #: Resamples of the applicants of each base model; resamples of base models choose among them.
 WITHIN = 1000

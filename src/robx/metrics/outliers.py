@@ -19,13 +19,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole, require
 
-__all__ = ["FittedOutliers", "Outliers"]
-
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Rows = Literal["support", "accepted"]
 
@@ -202,13 +200,13 @@ class FittedOutliers:
 
     def _of_new(self, points: Floats) -> Floats:
         """Compare points that are no fitted rows with all rows."""
-        from robx.kernels import crowds  # noqa: PLC0415 - takes long to load
+        from robx.kernels import lof  # noqa: PLC0415 - takes long to load
 
         out = np.empty(len(points))
         columns, reach, density = self._copied
 
         def run(part: slice) -> None:
-            crowds.factors(points[part], columns, reach, density, self._all_k, TINY, out[part])
+            lof.factors(points[part], columns, reach, density, self._all_k, TINY, out[part])
 
         in_threads(run, len(points), AT_ONCE)
         return out

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["percent"]
-
 
 def percent(share: float | None) -> str:
     """Show a share; what is not all is never shown as 100%, what is not nothing never as 0%.

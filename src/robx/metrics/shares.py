@@ -7,19 +7,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
-
-__all__ = [
-    "all_models_validity",
-    "base_validity",
-    "coverage",
-    "end_to_end",
-    "validity",
-    "worst_model_validity",
-]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 def validity(accepted: ArrayLike) -> float:

@@ -8,7 +8,7 @@ from files into the form that a model was trained on.
 from __future__ import annotations
 
 from robx.modelfiles.categories import with_categories
-from robx.modelfiles.loading import load_model
+from robx.modelfiles.loader import load_model
 from robx.modelfiles.recipes import Recipe, estimator_of
 
 __all__ = ["Recipe", "estimator_of", "load_model", "with_categories"]

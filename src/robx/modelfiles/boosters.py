@@ -16,12 +16,10 @@ from robx.kernels import trees as kernels
 from robx.trees import TreeEnsemble, import_model
 from robx.trees.catboost import as_json
 from robx.trees.lightgbm_text import sections
-from robx.trees.reading import Record, parse_json
+from robx.trees.records import Record, parse_json
 from robx.trees.ubjson import parse_ubjson
 
-__all__ = ["ALSO_KNOWN", "catboost_recipe", "lightgbm_recipe", "xgboost_recipe"]
-
-Found = tuple[Any, dict[str, Any], str]
+Told = tuple[Any, dict[str, Any], str]
 
 #: What scikit-learn's form of LightGBM calls some of its settings.
 RENAMED = {
@@ -91,7 +89,7 @@ CATBOOST = (
 )
 
 
-def lightgbm_recipe(path: Path) -> Found:
+def lightgbm_recipe(path: Path) -> Told:
     """Read the block of parameters that LightGBM writes into its files."""
     maker = _class_of("lightgbm", "LGBMClassifier")
     header, trees, rest = sections(path.read_text(encoding="utf-8"), f"'{path.name}'")
@@ -110,7 +108,7 @@ def lightgbm_recipe(path: Path) -> Found:
     return maker, {**settings, "verbosity": -1}, words
 
 
-def catboost_recipe(path: Path) -> Found:
+def catboost_recipe(path: Path) -> Told:
     """Read the parameters that CatBoost keeps in its files, as they were set."""
     maker = _class_of("catboost", "CatBoostClassifier")
     root = parse_json(as_json(path), f"'{path.name}'")
@@ -126,7 +124,7 @@ def catboost_recipe(path: Path) -> Found:
     return maker, {**settings, "verbose": False, "allow_writing_files": False}, words
 
 
-def xgboost_recipe(path: Path) -> Found:
+def xgboost_recipe(path: Path) -> Told:
     """Read off the trees what XGBoost does not write down."""
     maker = _class_of("xgboost", "XGBClassifier")
     data, where = path.read_bytes(), f"'{path.name}'"

@@ -8,8 +8,6 @@ from typing import Any
 from robx.tables import Column
 from robx.trees import BlackBox, TreeEnsemble
 
-__all__ = ["with_categories"]
-
 
 def with_categories(
     X: Any, model: TreeEnsemble | BlackBox, names: Sequence[str] | None = None

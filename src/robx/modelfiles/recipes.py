@@ -12,11 +12,9 @@ from typing import Any
 
 from robx.errors import InvalidInput
 from robx.modelfiles import boosters
-from robx.modelfiles.loading import load_model
+from robx.modelfiles.loader import load_model
 from robx.trees import BlackBox, TreeEnsemble
-from robx.trees.door import file_parser
-
-__all__ = ["Recipe", "estimator_of"]
+from robx.trees.importer import file_parser
 
 #: What the file of each library tells of its training.
 READERS = {

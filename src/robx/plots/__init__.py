@@ -8,15 +8,15 @@ axes that pyplot made, or show ``IPython.display.HTML(robx.plots.svg(ax))``.
 
 from __future__ import annotations
 
-from robx.plots.asking import asked_table, change_table
+from robx.plots.change_tables import asked_table, change_table
 from robx.plots.changes import asked_features, before_after
 from robx.plots.costs import frontier
+from robx.plots.distributions import histograms
 from robx.plots.output import save, svg
-from robx.plots.spread import histograms
-from robx.plots.sweeping import tau_sweep
 from robx.plots.tables import frontier_table, stability_table
-from robx.plots.walking import along_walk
-from robx.plots.walks import robx_walk_table, walk_table
+from robx.plots.tau_sweeps import tau_sweep
+from robx.plots.walk_plot import along_walk
+from robx.plots.walk_tables import robx_walk_table, walk_table
 
 __all__ = [
     "along_walk",

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from robx.metrics import percent
-from robx.plots.door import check_ax, check_table, numbers
 from robx.plots.style import (
     BLUE,
     GREY,
@@ -31,8 +30,7 @@ from robx.plots.style import (
     styled,
     wrapped,
 )
-
-__all__ = ["asked_features", "before_after"]
+from robx.plots.validation import check_ax, check_table, numbers
 
 #: Characters in a line of a feature's name, and of the words beside it.
 NAME, WORDS = 24, 36

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from robx.errors import InvalidInput
 from robx.metrics import percent
 from robx.parameters import require
-from robx.plots.door import check_ax, check_table, numbers
 from robx.plots.style import (
     SERIES,
     dress,
@@ -22,8 +21,7 @@ from robx.plots.style import (
     styled,
     wrapped,
 )
-
-__all__ = ["frontier"]
+from robx.plots.validation import check_ax, check_table, numbers
 
 Cost = Literal["cost_l1", "cost_l2", "n_changes"]
 LABELS: dict[str, str] = {

@@ -21,8 +21,6 @@ from robx.errors import InvalidInput
 from robx.files import atomically
 from robx.plots.style import FIRST, INK, LAST, PAPER, styled
 
-__all__ = ["save", "svg"]
-
 #: Endings of plots, and what matplotlib would write of the clock and of itself.
 ENDINGS: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},

@@ -24,32 +24,6 @@ from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
-__all__ = [
-    "BLUE",
-    "FIRST",
-    "GREEN",
-    "GREY",
-    "INK",
-    "LAST",
-    "PAPER",
-    "PINK",
-    "SERIES",
-    "SMALL",
-    "VERMILION",
-    "breadth",
-    "dress",
-    "isolated",
-    "key",
-    "mark_tau",
-    "new_axes",
-    "percent_ticks",
-    "places",
-    "plain_numbers",
-    "say_nothing",
-    "styled",
-    "wrapped",
-]
-
 #: Of Okabe and Ito, told apart by people who do not see all colours. The lightest are left out:
 #: these have a contrast of three and more with white and with black.
 BLUE, VERMILION, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#808080"

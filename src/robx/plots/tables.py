@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parameters import require
-from robx.plots.door import check_table
+from robx.plots.validation import check_table
 from robx.problem import Problem
 from robx.robustness import Noise, stability
 from robx.trees import import_model
-
-__all__ = ["frontier_table", "stability_table"]
-
-Floats = NDArray[np.float64]
 
 #: Metrics of an evaluation that a frontier shows, beside validity.
 COSTS = ("cost_l1", "cost_l2", "n_changes")

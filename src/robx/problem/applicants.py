@@ -1,4 +1,4 @@
-"""`Applicants`: the people who ask, read and checked; `Found`: what a search found for them."""
+"""`Applicants`, read and checked, and `SearchResult`: what a search found for them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.problem.status import ANSWERED, Status
-
-__all__ = ["Applicants", "Found"]
-
-Floats = NDArray[np.float64]
+from robx.answers.status import ANSWERED, Status
+from robx.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +54,7 @@ class Applicants:
 
 
 @dataclass(eq=False)
-class Found:
+class SearchResult:
     """What a method found for n applicants; it starts as nothing, with everybody where they are.
 
     Parameters
@@ -68,7 +65,7 @@ class Found:
         A `Status` each.
     reason : n strings
         Why there is no answer, or what is wrong with it.
-    base : Found, optional
+    base : SearchResult, optional
         What the method started from.
     paths : n arrays of shape (steps, d), optional
         The way to each answer.
@@ -79,13 +76,13 @@ class Found:
     points: Floats
     status: NDArray[Any]
     reason: list[str]
-    base: Found | None = None
+    base: SearchResult | None = None
     paths: list[Floats] | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     measured: dict[str, Floats] = field(default_factory=dict)
 
     @classmethod
-    def nothing(cls, people: Applicants) -> Found:
+    def nothing(cls, people: Applicants) -> SearchResult:
         """Start with no answers."""
         status = np.full(len(people), Status.BUDGET, dtype=object)
         return cls(people.matrix.copy(), status, [""] * len(people))
@@ -112,7 +109,9 @@ class Found:
         return np.array([status in ANSWERED for status in self.status], dtype=bool)
 
     @classmethod
-    def joined(cls, parts: list[Found], people: Applicants, rows: NDArray[np.intp]) -> Found:
+    def joined(
+        cls, parts: list[SearchResult], people: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """Put parts one after the other at some rows of a longer list of people."""
         whole = cls.nothing(people)
         whole.points[rows] = np.concatenate([part.points for part in parts])

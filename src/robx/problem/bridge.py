@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.schema import Codec, Feature, Schema
 from robx.schema.guess import guess_features
 from robx.tables import Column, Layout, read_matrix
 from robx.trees import BlackBox, TreeEnsemble
-
-__all__ = ["category_codes", "coded", "for_columns", "guess_schema", "holds"]
-
-Floats = NDArray[np.float64]
 
 
 def for_columns(schema: Schema, names: tuple[str, ...]) -> Schema:

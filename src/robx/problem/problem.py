@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers.origin import origin_of
+from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
 from robx.parameters import check_number
 from robx.problem.applicants import Applicants
 from robx.problem.bridge import category_codes, coded, for_columns, guess_schema, holds
-from robx.problem.origin import origin_of
 from robx.problem.support import Support
 from robx.robustness import Noise, Stability
 from robx.schema import Codec, Schema
@@ -30,11 +31,6 @@ from robx.tables import (
     take,
 )
 from robx.trees import BlackBox, TreeEnsemble, import_model
-
-__all__ = ["Problem"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Problem:

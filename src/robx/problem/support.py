@@ -7,15 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Floats, Ints
 from robx.kernels import nearest
 from robx.parallel import in_threads
 from robx.problem.applicants import Applicants
 from robx.schema import Norm, Rules
-
-__all__ = ["Support"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Support:

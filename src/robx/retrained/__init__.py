@@ -6,11 +6,11 @@ remembers which did, and `certifying` judges answers by others.
 
 from __future__ import annotations
 
-from robx.retrained.asking import acceptance, import_models, scores
-from robx.retrained.certifying import certified, certify
+from robx.retrained.certification import certified, certify
 from robx.retrained.panel import Panel
-from robx.retrained.seen import refuse_seen, remember
+from robx.retrained.scoring import acceptance, import_models, scores
 from robx.retrained.training import retrainings
+from robx.retrained.used_models import refuse_seen, remember
 
 __all__ = [
     "Panel",

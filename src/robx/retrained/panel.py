@@ -6,18 +6,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import in_threads
 from robx.problem import Problem
-from robx.retrained.asking import check_readers, import_models, scores_or_none
-from robx.retrained.seen import remember
+from robx.retrained.scoring import check_readers, import_models, scores_or_none
+from robx.retrained.used_models import remember
 from robx.trees import TreeEnsemble
-
-__all__ = ["Panel"]
-
-Floats = NDArray[np.float64]
 
 #: Rows that one thread scores at a time.
 CHUNK = 128

@@ -7,8 +7,6 @@ from typing import Any
 
 from robx.scenarios import Subsample
 
-__all__ = ["SHARE", "retrainings"]
-
 #: What retrained models see of the training rows. If the variance of a score falls with the number
 #: of rows n as v / n, then around the model of all rows one of a share s varies by v (1/s - 1) / n,
 #: and one of n new rows by 2 v / n: they are alike at s = 1/3.

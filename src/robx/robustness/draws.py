@@ -24,8 +24,6 @@ from scipy.special import ndtri
 from robx.errors import InvalidInput
 from robx.kernels.neighbourhood import prefix_tables
 
-__all__ = ["Draws", "Kind", "Tables", "draw", "make_draws", "seed_of"]
-
 Kind = Literal["sobol", "gaussian"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT_DRAWS: dict[Kind, int] = {"sobol": 1024, "gaussian": 1000}

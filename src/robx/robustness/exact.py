@@ -11,16 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.kernels import boxes
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.trees import TreeEnsemble
-
-__all__ = ["exact_stability", "mean_margin"]
-
-Floats = NDArray[np.float64]
 
 #: More pairs of leaves than this, over all rows, are refused: it would take minutes.
 MOST_PAIRS = 20_000_000_000

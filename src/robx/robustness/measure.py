@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import available_threads, in_threads
 from robx.robustness.draws import Draws, Kind, make_draws, seed_of
@@ -20,9 +21,6 @@ from robx.robustness.probe import Probe, open_probe
 from robx.tables import parts
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
-__all__ = ["Stability", "is_stable", "measure", "passes", "stability"]
-
-Floats = NDArray[np.float64]
 Model = TreeEnsemble | BlackBox
 
 #: Rows of a table that are held as numbers at a time.

@@ -6,13 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
-
-__all__ = ["per_column", "spread_of"]
-
-Floats = NDArray[np.float64]
 
 
 def per_column(value: Any, names: Sequence[str], parameter: str) -> Floats:

@@ -17,16 +17,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput, RobxError
 from robx.kernels import neighbourhood
 from robx.robustness.draws import Draws
 from robx.robustness.noise import per_column, spread_of
 from robx.tables import column_names
 from robx.trees import BlackBox, TreeEnsemble, import_model
-
-__all__ = ["CopiesProbe", "EnsembleProbe", "Probe", "open_probe"]
-
-Floats = NDArray[np.float64]
 
 LINKS = {
     "identity": neighbourhood.IDENTITY,

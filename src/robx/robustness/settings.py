@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.robustness.draws import Draws, Kind, make_draws, seed_of
 from robx.robustness.measure import Stability, measure, passes
 from robx.robustness.noise import per_column, spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.trees import BlackBox, TreeEnsemble
-
-__all__ = ["Noise"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ from robx.parameters import check_jobs, check_whole
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.tables import count_rows, take
 
-__all__ = ["ROWS", "SEEDS", "SPLIT", "Fit", "Scenario", "first_sentence", "read_labels", "stream"]
-
 #: What random numbers are for.
 SPLIT, ROWS, SEEDS = range(3)
 

@@ -13,8 +13,6 @@ from robx.parameters import check_number, check_whole
 from robx.scenarios.base import ROWS, SEEDS, Fit, Scenario, stream
 from robx.scenarios.estimators import set_seeds
 
-__all__ = ["Bootstrap", "DropRows", "LabelFlips", "MoreData", "Subsample"]
-
 #: Draws of rows before one that lacks a class is taken.
 MOST_DRAWS = 1000
 

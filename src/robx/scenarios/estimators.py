@@ -11,8 +11,6 @@ from sklearn.base import clone, is_classifier
 
 from robx.errors import InvalidInput
 
-__all__ = ["check_estimator", "check_parameter", "fresh", "set_seeds"]
-
 #: Libraries that take all cores, and a fixed seed, unless told otherwise; and what to tell them.
 #: CatBoost writes a log into the working folder, where trainings side by side would meet.
 ONE_CORE: dict[str, dict[str, Any]] = {

@@ -14,8 +14,6 @@ from robx.parameters import check_whole
 from robx.scenarios.base import SEEDS, SPLIT, Fit, Scenario, stream
 from robx.scenarios.estimators import check_estimator, check_parameter, fresh, set_seeds
 
-__all__ = ["Hyperparameter", "NewSeed", "OtherHalf", "OtherLibrary"]
-
 
 @dataclass(frozen=True)
 class Hyperparameter(Scenario):

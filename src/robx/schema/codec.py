@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.schema.feature import Feature
 from robx.tables import Column, Layout, Storage, read_matrix, rewrite, write
-
-__all__ = ["Codec"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ import numpy as np
 from robx.errors import InvalidInput
 from robx.tables import Category
 
-__all__ = ["Change", "Feature", "Kind"]
-
 Kind = Literal["continuous", "integer", "ordinal", "categorical", "onehot"]
 Change = Literal["any", "increase", "decrease", "none"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -9,8 +9,6 @@ from typing import Any
 from robx.errors import InvalidInput
 from robx.files import atomically
 
-__all__ = ["read_plain", "write_plain"]
-
 
 def read_plain(file: Path) -> Any:
     """Read plain values; whether they make a schema is not looked at."""

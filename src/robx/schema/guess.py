@@ -13,8 +13,6 @@ from robx.errors import InvalidInput
 from robx.schema.feature import Feature, Kind
 from robx.tables import Layout, distinct_values, number_column
 
-__all__ = ["guess_features"]
-
 #: Numbers with up to this many decimals get them as their resolution.
 MOST_DECIMALS = 3
 

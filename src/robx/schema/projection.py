@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.kernels import grids
 from robx.schema.rules import Rules
-
-__all__ = ["project"]
-
-Floats = NDArray[np.float64]
 
 #: Branch-and-bound nodes before the solver gives its best so far.
 NODE_LIMIT = 2000

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from robx.errors import InvalidInput
 
-__all__ = ["Relation"]
-
 TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|`(?P<quoted>[^`]+)`"
     r"|(?P<name>[^\W\d][\w.]*)|(?P<sign>[+\-*]))"

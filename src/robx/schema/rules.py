@@ -15,15 +15,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
 from robx.kernels import grids
 from robx.schema.feature import Feature
 from robx.schema.relation import Relation
 
-__all__ = ["Norm", "Rules"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Norm = Literal[1, 2]
 
 #: A broken relation by less than this share of its terms is rounding.

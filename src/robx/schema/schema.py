@@ -21,8 +21,6 @@ from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
 from robx.tables import Layout
 
-__all__ = ["Schema", "check_norm"]
-
 FORMAT = 1
 
 

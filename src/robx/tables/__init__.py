@@ -8,7 +8,7 @@ turns tables into JSON and back.
 from __future__ import annotations
 
 from robx.tables.packing import pack, unpack
-from robx.tables.reading import (
+from robx.tables.reader import (
     Category,
     Column,
     as_named_frame,
@@ -23,7 +23,7 @@ from robx.tables.reading import (
     take,
 )
 from robx.tables.storage import Storage
-from robx.tables.writing import Layout, rewrite, write
+from robx.tables.writer import Layout, rewrite, write
 
 __all__ = [
     "Category",

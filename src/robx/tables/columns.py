@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.tables.storage import Kind, Storage, is_missing, library, one_chunk
 
-__all__ = ["Neutral", "build", "cast", "has_missing", "join", "neutral", "pick", "read"]
-
 Neutral = tuple[NDArray[Any], NDArray[np.bool_]]
 
 

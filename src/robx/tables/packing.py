@@ -20,9 +20,7 @@ from robx.errors import InvalidInput
 from robx.tables.columns import Neutral, build, read
 from robx.tables.storage import Kind, Storage, describe, is_installed, library
 from robx.tables.words import WAYS, at_hand, category_storage, put_in_words, storage
-from robx.tables.writing import put_together, taken_apart
-
-__all__ = ["pack", "unpack"]
+from robx.tables.writer import put_together, taken_apart
 
 Packed = dict[str, Any]
 SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}

@@ -16,19 +16,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Kind",
-    "Storage",
-    "describe",
-    "fixed_categories",
-    "is_installed",
-    "is_missing",
-    "library",
-    "one_chunk",
-    "settle",
-    "spell",
-]
-
 Kind = Literal["numpy", "pandas", "polars", "pyarrow"]
 Backing = Literal["plain", "nullable", "arrow"]
 NUMBERS = frozenset(

@@ -18,8 +18,6 @@ import numpy as np
 
 from robx.tables.storage import NUMBERS, Kind, Storage, is_installed, is_missing, library, spell
 
-__all__ = ["WAYS", "at_hand", "category_storage", "put_in_words", "storage"]
-
 ARROW_TEXT = ("string", "large_string", "string_view")
 WAYS: dict[str, set[Any]] = {
     "numpy": {"plain"},

@@ -7,7 +7,7 @@ particular to a library ends in its parser.
 from __future__ import annotations
 
 from robx.trees.blackbox import BlackBox
-from robx.trees.door import import_model
 from robx.trees.ensemble import TreeEnsemble
+from robx.trees.importer import import_model
 
 __all__ = ["BlackBox", "TreeEnsemble", "import_model"]

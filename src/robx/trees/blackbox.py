@@ -14,8 +14,6 @@ from robx.errors import InvalidInput, UnsupportedModel
 from robx.tables import Category, column_names
 from robx.trees.targets import choose_target, class_labels
 
-__all__ = ["BlackBox"]
-
 
 class BlackBox:
     """A model known only by the probabilities it gives.

@@ -18,8 +18,6 @@ from robx.kernels.trees import preorder
 from robx.tables import Category, Column
 from robx.trees.ensemble import Link, TreeEnsemble
 
-__all__ = ["MAX_CODES", "Tree", "assemble"]
-
 #: More categories than this in one column are refused: each split holds a bit for every one.
 MAX_CODES = 65_536
 MOST_WORDS = 2**26

@@ -29,11 +29,9 @@ from robx.tables import Category, Column, read_matrix
 from robx.trees import child
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
-from robx.trees.reading import Record, parse_json, parse_number
+from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.rounding import up_to_float32
 from robx.trees.targets import choose_target, class_labels
-
-__all__ = ["file_probability", "from_file", "from_model", "probability"]
 
 BINARY = ("Logloss", "CrossEntropy", "Focal")
 SOFTMAX = "MultiClass"

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidModel, UnsupportedModel
 
-__all__ = ["convert", "score"]
-
 SECONDS = 120
 MEMORY = 16 * 2**30
 

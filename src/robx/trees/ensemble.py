@@ -18,18 +18,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput, InvalidModel
 from robx.kernels import trees as kernels
 from robx.tables import Category, Column, read_matrix
 from robx.trees.walk import Walk, make_walk
 
-__all__ = ["Link", "TreeEnsemble"]
-
 Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
 LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
 
 Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
 #: Five arrays of splits and five of trees.
 KernelArrays = tuple[Ints, Floats, Any, Ints, Any, Any, Ints, Ints, Ints, Any]
 

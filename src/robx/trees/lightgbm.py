@@ -29,10 +29,8 @@ from robx.trees import child
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
 from robx.trees.lightgbm_text import integers, numbers, sections
-from robx.trees.reading import Record
+from robx.trees.records import Record
 from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
-
-__all__ = ["file_probability", "from_file", "from_model", "probability"]
 
 #: Values up to this size are read as 0: the float32 nearest to 1e-35.
 ZERO = float(np.float32(1e-35))

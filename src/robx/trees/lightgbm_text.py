@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidModel, UnsupportedModel
-from robx.trees.reading import Record
-
-__all__ = ["integers", "numbers", "sections"]
+from robx.trees.records import Record
 
 VERSIONS = ("v3", "v4")
 HEADER_FIELDS = (

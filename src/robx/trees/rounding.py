@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FLOAT32_LARGEST", "below_float32", "float32_interval", "up_to_float32"]
-
 #: The largest float64 that still rounds to a finite float32.
 FLOAT32_LARGEST = float(np.nextafter((2.0**128 + float(np.finfo(np.float32).max)) / 2, 0.0))
 

@@ -43,8 +43,6 @@ from robx.trees.ensemble import Link, TreeEnsemble
 from robx.trees.rounding import FLOAT32_LARGEST, up_to_float32
 from robx.trees.targets import choose_target, class_labels, wrapper_probability
 
-__all__ = ["from_model", "probability"]
-
 #: Methods that take part in scoring: a subclass that changes one is not the model that we know.
 SCORING = (
     "predict_proba",

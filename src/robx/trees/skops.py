@@ -30,8 +30,6 @@ from robx.trees import sklearn
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.targets import class_labels
 
-__all__ = ["file_probability", "from_file", "load"]
-
 #: A file that unpacks to more bytes, or has more parts, is refused.
 MAX_BYTES = 2**30
 MAX_PARTS = 2**18

@@ -21,9 +21,7 @@ from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.files import atomically
 from robx.tables import Category, Column
 from robx.trees.ensemble import TreeEnsemble
-from robx.trees.reading import Record, parse_json
-
-__all__ = ["file_probability", "from_file", "save"]
+from robx.trees.records import Record, parse_json
 
 FORMAT = 1
 MAGIC = b"robx ensemble %d\n"

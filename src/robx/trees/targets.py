@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.tables import Category
 
-__all__ = ["choose_target", "class_labels", "of_class", "wrapper_probability"]
-
 
 def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple[Category, int]:
     """Find the target among the classes: of two, the second unless told otherwise.

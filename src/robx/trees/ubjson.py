@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from robx.errors import InvalidModel
-from robx.trees.reading import Record
-
-__all__ = ["parse_ubjson"]
+from robx.trees.records import Record
 
 NUMBERS: dict[bytes, np.dtype[Any]] = {
     b"i": np.dtype(">i1"),

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from robx.kernels.trees import depths
 
-__all__ = ["Walk", "make_walk"]
-
 #: Trees are walked in groups of about this many nodes, so that their sets stay in the fast cache.
 GROUP_NODES = 512
 

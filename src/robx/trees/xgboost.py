@@ -23,12 +23,10 @@ from robx.tables import Category, Column, as_pandas
 from robx.trees import child
 from robx.trees.build import MAX_CODES, Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
-from robx.trees.reading import Record, parse_json, parse_number
+from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.rounding import FLOAT32_LARGEST, below_float32, float32_interval
 from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
 from robx.trees.ubjson import parse_ubjson
-
-__all__ = ["file_probability", "from_file", "from_model", "probability"]
 
 #: The newest model format whose fields are known.
 NEWEST = (3, 4)

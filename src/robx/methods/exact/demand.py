@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Floats, Ints
 from robx.methods.exact.whole import MARGIN_BITS, unit_for
-from robx.methods.ground import Ground
-
-__all__ = ["Condition", "Demand"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from robx.methods.leaf_space import Ground
 
 #: Scores so near to zero are as good as zero.
 TINY = 1e-300

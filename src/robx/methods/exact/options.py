@@ -6,20 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Bools, Floats, Ints
 from robx.kernels import grids, regions
-from robx.methods.ground import Ground
+from robx.methods.leaf_space import Ground
 from robx.problem import Applicants
 from robx.schema.rules import Rules
 from robx.tables import Column
 from robx.trees import TreeEnsemble
-
-__all__ = ["Axis", "axes_of"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 #: Columns that a relation ties together are tried value by value, if they have at most so many.
 MOST_VALUES = 2000

@@ -8,20 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Bools, Floats, Ints
 from robx.errors import InvalidInput
 from robx.kernels import regions
 from robx.methods.exact.options import Axis
 from robx.methods.exact.whole import COST_BITS, MARGIN_BITS, unit_for
 from robx.schema.rules import SINGLE_SLACK, SLACK, Rules
 from robx.trees import TreeEnsemble
-
-__all__ = ["MOST_LEAVES", "Program", "Solved", "cp_sat"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 #: Leaves in reach beyond which the program would not fit into memory.
 MOST_LEAVES = 200_000

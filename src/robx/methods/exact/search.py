@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robx.arrays import Floats, Ints
 from robx.methods.exact.demand import Demand
 from robx.methods.exact.options import axes_of
 from robx.methods.exact.program import MOST_LEAVES, Program
 from robx.problem import Applicants
-
-__all__ = ["Search"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: The cost is capped first at this many halvings of what an answer may cost.
 HALVINGS = 6

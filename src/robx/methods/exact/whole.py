@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["COST_BITS", "MARGIN_BITS", "unit_for"]
-
 #: Costs and sums of leaf values become whole numbers of about so many bits.
 COST_BITS, MARGIN_BITS = 32, 34
 

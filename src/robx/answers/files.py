@@ -1,0 +1,215 @@
+"""Answers in files: whole as `.json` or `.parquet`, the flat table as `.csv`.
+
+A parquet file holds the flat table for whoever reads it, and everything as JSON in its metadata. In
+any other form than robx wrote it, a file is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.answers.certificate import Certificate
+from robx.answers.origin import checked_origin
+from robx.answers.status import Status
+from robx.errors import InvalidInput
+from robx.files import atomically, check_target, existing_file, need_pyarrow, write_table
+from robx.schema import Schema, check_norm
+from robx.tables import count_rows, pack, unpack
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from robx.answers.counterfactuals import Counterfactuals
+
+FORMAT = 1
+#: Names of the arrays with one number a row.
+NUMBERS = ("cost", "score", "stability", "n_changes")
+ENDINGS = (".json", ".parquet", ".csv", ".csv.gz")
+#: Where a parquet file keeps everything.
+KEY = b"robx"
+
+
+def to_plain(answers: Counterfactuals) -> dict[str, Any]:
+    """Give everything as plain values, ready for JSON."""
+    return {
+        "robx_counterfactuals": FORMAT,
+        "method": answers.method,
+        "settings": dict(answers.settings),
+        "schema": answers.schema.to_dict(),
+        "norm": answers.norm,
+        "applicants": pack(answers.applicants),
+        "points": pack(answers.points),
+        "status": [str(status) for status in answers.status],
+        "reason": list(answers.reason),
+        **{name: _without_nan(getattr(answers, name)) for name in NUMBERS},
+        "changes": [list(change) for change in answers.changes],
+        "base": None if answers.base is None else to_plain(answers.base),
+        "paths": None if answers.paths is None else [pack(path) for path in answers.paths],
+        "measured": {name: _without_nan(values) for name, values in answers.measured.items()},
+        "certificate": None if answers.certificate is None else answers.certificate.to_dict(),
+        "alternatives": [to_plain(other) for other in answers.alternatives],
+        "origin": dict(answers.origin),
+    }
+
+
+def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
+    """Make answers from plain values, as `to_plain` gives them."""
+    if not isinstance(plain, Mapping) or plain.get("robx_counterfactuals") != FORMAT:
+        raise InvalidInput("These are not counterfactuals that this version of robx wrote.")
+    try:
+        base, paths, certificate = plain["base"], plain["paths"], plain.get("certificate")
+        made = cls(
+            method=str(plain["method"]),
+            settings=dict(plain["settings"]),
+            schema=Schema.from_dict(plain["schema"]),
+            applicants=unpack(plain["applicants"]),
+            points=unpack(plain["points"]),
+            status=_objects([Status(status) for status in plain["status"]]),
+            reason=tuple(map(str, plain["reason"])),
+            cost=np.array(plain["cost"], dtype=np.float64),
+            score=np.array(plain["score"], dtype=np.float64),
+            stability=np.array(plain["stability"], dtype=np.float64),
+            n_changes=np.array(plain["n_changes"], dtype=np.int64),
+            norm=plain["norm"],
+            base=None if base is None else from_plain(cls, base),
+            paths=None if paths is None else tuple(unpack(path) for path in paths),
+            measured={
+                str(name): np.array(values, dtype=np.float64)
+                for name, values in plain.get("measured", {}).items()
+            },
+            certificate=Certificate.from_dict(certificate) if certificate else None,
+            alternatives=tuple(from_plain(cls, one) for one in plain.get("alternatives", ())),
+            origin=checked_origin(plain.get("origin", {})),
+        )
+        check_norm(made.norm, "Counterfactuals")
+        lengths = [len(made.reason), *map(count_rows, (made.applicants, made.points))]
+        lengths += [len(other) for other in made.alternatives]
+        lengths += [len(made.certificate.covers)] if made.certificate else []
+        numbers = [*(getattr(made, name) for name in NUMBERS), *made.measured.values()]
+        shapes = [values.shape for values in numbers]
+    except InvalidInput:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InvalidInput(f"The counterfactuals are damaged: {error!r}.") from error
+    n = len(made.status)
+    if any(length != n for length in lengths) or any(shape != (n,) for shape in shapes):
+        raise InvalidInput("The counterfactuals are damaged: columns differ in length.")
+    return made
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> None:
+    """Write answers in the form that the file's ending names."""
+    file = check_path(path)
+    if file.suffix == ".json":
+        with atomically(file) as temporary:
+            temporary.write_text(answers.to_json(), encoding="utf-8")
+    elif file.suffix == ".parquet":
+        _write_parquet(answers, file)
+    else:
+        write_table(answers.table, file)
+
+
+def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:
+    """Refuse, before any work is done, a file that answers cannot be saved to.
+
+    The flat table in all but a `.json` file must be able to hold features of these names.
+    """
+    file = Path(path)
+    if not file.name.endswith(ENDINGS):
+        raise InvalidInput(
+            "Counterfactuals are saved as .json or .parquet, which can be loaded again, or as .csv "
+            f"for their table alone. Got '{file.name}'."
+        )
+    if file.suffix == ".parquet":
+        need_pyarrow(file)
+    if file.suffix != ".json":
+        from robx.answers.flat_table import check_names  # noqa: PLC0415 - pandas takes long to load
+
+        check_names(names)
+    check_target(file)
+    return file
+
+
+def load(cls: type[Counterfactuals], path: str | os.PathLike[str]) -> Counterfactuals:
+    """Read what `save` wrote to a `.json` or `.parquet` file."""
+    file = existing_file(path)
+    if file.suffix == ".parquet":
+        text: str | bytes = _metadata(file)
+    elif file.suffix == ".json":
+        text = file.read_bytes()
+    else:
+        raise InvalidInput(
+            f"Counterfactuals are loaded from .json or .parquet. Got '{file.name}'; a .csv file "
+            "holds only their table."
+        )
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
+    return from_plain(cls, plain)
+
+
+def _write_parquet(answers: Counterfactuals, file: Path) -> None:
+    import pyarrow as pa  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
+    import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415
+
+    frame = answers.table
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except pa.ArrowException:  # a column of this and that
+        table = pa.Table.from_pandas(_as_text(frame), preserve_index=False)
+    metadata = {**(table.schema.metadata or {}), KEY: answers.to_json().encode()}
+    with atomically(file) as temporary:
+        pq.write_table(table.replace_schema_metadata(metadata), temporary)
+
+
+def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Make text of what is not of one kind; the metadata has it as it was."""
+    mixed = [name for name in frame.columns if frame[name].dtype == object]
+    return frame.astype(dict.fromkeys(mixed, str))
+
+
+def _metadata(file: Path) -> bytes:
+    """Read everything from a parquet file's metadata."""
+    need_pyarrow(file)
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        with pq.ParquetFile(file, thrift_string_size_limit=2**31 - 1) as opened:
+            metadata = opened.schema_arrow.metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(
+            f"'{file.name}' is no parquet file, or a damaged one: {error}."
+        ) from error
+    if KEY not in metadata:
+        raise InvalidInput(
+            f"'{file.name}' is a parquet file that robx did not write, or of which only the table "
+            "was kept."
+        )
+    return bytes(metadata[KEY])
+
+
+# --- plain values ---------------------------------------------------------------------------------
+
+
+def _without_nan(values: NDArray[Any]) -> list[Any]:
+    """Numbers as JSON has them: None for what is none."""
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    """Make a list an array of objects, also an empty one."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out

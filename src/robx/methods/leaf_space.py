@@ -1,0 +1,227 @@
+"""`Ground`: an ensemble and a schema as the kernels that walk through leaves take them.
+
+It gives moves into better leaves, a bound on what an applicant can reach, and the reasons for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.arrays import Bools, Floats
+from robx.kernels import leaf_boxes, reachable_leaves
+from robx.kernels.trees import margins
+from robx.methods.baselines.kernels import tweaks
+from robx.problem import Applicants, Problem
+from robx.schema import Norm, Rules
+from robx.trees import TreeEnsemble
+
+#: How far rounding may carry a probability over a bound that was made of margins.
+SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """An ensemble and a schema as `robx.kernels.leaf_boxes` describes them.
+
+    Parameters
+    ----------
+    problem : Problem
+    ensemble : TreeEnsemble
+    rules : Rules
+    trees, moves
+        The arrays of `robx.kernels.leaf_boxes`.
+    """
+
+    problem: Problem
+    ensemble: TreeEnsemble
+    rules: Rules
+    trees: leaf_boxes.Trees
+    moves: leaf_boxes.Moves
+
+    @classmethod
+    def of(cls, problem: Problem, norm: Norm = 1, epsilon: float = 0.1) -> Ground:
+        """Lay out a problem whose model is a tree ensemble."""
+        ensemble = problem.model
+        assert isinstance(ensemble, TreeEnsemble)  # noqa: S101 - checked at the door
+        sign = _signs(ensemble)
+        trees = leaf_boxes.Trees(
+            *ensemble.kernel_arrays,
+            sign,
+            reachable_leaves.best_below(
+                ensemble.tree_start,
+                ensemble.node_split,
+                ensemble.node_right,
+                ensemble.leaf_value,
+                sign,
+            ),
+            ensemble.stack_size // 3,
+        )
+        return cls(problem, ensemble, problem.rules, trees, _moves(problem, norm, epsilon))
+
+    def home(self, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+        """The nearest values that applicants may have, which are mostly their own: (n, d)."""
+        return self.rules.snap(X, X, bounds)
+
+    def candidates(self, person: Applicants, now: Floats, most: int) -> Floats:
+        """Tweaks of a point for one applicant, from cheap to dear, each once: (m, d)."""
+        ways = tweaks.CHOICES if len(self.moves.code) or len(self.moves.group_member) else 1
+        room = min(most, ways * self.ensemble.n_leaves)
+        points, cost = np.empty((room, len(now))), np.empty(room)
+        who = leaf_boxes.Person(
+            person.matrix[0],
+            person.low[0],
+            person.high[0],
+            self.rules.may_fill,
+            now,
+            self.problem.model_numbers(now[None])[0],
+        )
+        count = tweaks.candidates(who, self.trees, self.moves, points, cost)
+        points, cost = points[:count], cost[:count]
+        # Equal points cost the same; a sum with uneven weights brings them side by side.
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = np.sqrt(np.arange(2.0, len(now) + 2))
+            mark = (np.nan_to_num(points) * weights).sum(axis=1)
+        order = np.lexsort((mark, cost.round(9)))
+        points = points[order]
+        same = (points[1:] == points[:-1]) | (np.isnan(points[1:]) & np.isnan(points[:-1]))
+        new = np.concatenate([np.ones(min(count, 1), dtype=bool), ~same.all(axis=1)])
+        return np.asarray(points[new])
+
+    def judge(self, matrix: Floats) -> tuple[Floats, Floats]:
+        """Score points, and give the margin by which the target leads: (n,) each.
+
+        The margin tells points apart where the score is 0 or 1 to all digits.
+        """
+        sums = self._base(len(matrix))
+        margins(self.problem.model_numbers(matrix), *self.trees[:-3], sums)
+        return self.ensemble.probability(sums), self._lead(sums)
+
+    def bound(
+        self,
+        people: Applicants,
+        bounds: tuple[Floats, Floats] | None = None,
+        may_fill: Bools | None = None,
+    ) -> Floats:
+        """Score that no allowed point of an applicant is above: (n,) float64.
+
+        Parameters
+        ----------
+        people : n Applicants
+        bounds : two (n, d) float64, optional
+            Where they may go, in place of their own bounds.
+        may_fill : (n, d) bool, optional
+            Which missing values may be filled, in place of what the schema says.
+        """
+        low, high = people.bounds if bounds is None else bounds
+        X = self.home(people.matrix, (low, high))
+        fill = np.tile(self.rules.may_fill, (len(X), 1)) if may_fill is None else may_fill
+        sums = self._base(len(X))
+        numbers = self.problem.model_numbers(X)
+        reachable_leaves.best_reachable(X, numbers, low, high, fill, self.trees, self.moves, sums)
+        slack = 0.0 if self.ensemble.link == "identity" else SLACK
+        return self.ensemble.probability(sums) + slack
+
+    def _base(self, n: int) -> NDArray[Any]:
+        return np.tile(self.ensemble.base, (n, 1))
+
+    def _lead(self, sums: NDArray[Any]) -> Floats:
+        margin = sums.astype(np.float64) / self.ensemble.divisor * self.ensemble.slope
+        if self.ensemble.link != "softmax":
+            way = -1.0 if self.ensemble.link == "one_minus_sigmoid" else 1.0
+            return np.asarray(way * margin[:, 0])
+        target = margin[:, self.ensemble.target_index]
+        others = np.delete(margin, self.ensemble.target_index, axis=1)
+        top = others.max(axis=1, initial=-np.inf)
+        rest = np.exp(others - top[:, None]).sum(axis=1)
+        return np.asarray(target - top - np.log(rest))
+
+
+def _signs(ensemble: TreeEnsemble) -> Floats:
+    """1 for each tree whose larger leaf values raise the score, -1 for the others: (T,)."""
+    way = np.sign(ensemble.slope * ensemble.divisor)
+    if ensemble.link == "one_minus_sigmoid":
+        way = -way
+    helps = np.ones(ensemble.n_trees, dtype=bool)
+    if ensemble.link == "softmax":
+        helps = ensemble.tree_class == ensemble.target_index
+    return np.asarray(np.where(helps, way, -way))
+
+
+def _moves(problem: Problem, norm: Norm, epsilon: float) -> leaf_boxes.Moves:
+    rules, columns = problem.rules, problem.model.columns  # type: ignore[union-attr]
+    d = len(columns)
+    ranges = [(np.nan, np.nan) if c.missing_range is None else c.missing_range for c in columns]
+    nothing = (np.zeros(0), np.zeros(0))
+    listed = [problem.codes.get(j, nothing) for j in range(d)]
+    members = list(rules.groups.values())
+    group = np.full(d, -1, dtype=np.int64)
+    for place, columns_of_group in enumerate(members):
+        group[columns_of_group] = place
+    return leaf_boxes.Moves(
+        *rules.grid,
+        inside=epsilon * rules.scale,
+        missing_from=np.array([float(low) for low, _ in ranges]),
+        missing_to=np.array([float(high) for _, high in ranges]),
+        code_start=_starts([levels for levels, _ in listed]),
+        code_level=np.concatenate([levels for levels, _ in listed]),
+        code=np.concatenate([codes for _, codes in listed]),
+        group=group,
+        group_start=_starts(members),
+        group_member=np.concatenate([*members, np.zeros(0)]).astype(np.int64),
+        group_optional=np.array([name in rules.optional_groups for name in rules.groups], bool),
+        unit=rules.unit(norm),
+        fill_cost=rules.fill_cost,
+        is_label=rules.is_label,
+        norm=int(norm),
+    )
+
+
+def _starts(parts: list[Any]) -> NDArray[np.int64]:
+    return np.cumsum([0, *map(len, parts)]).astype(np.int64)
+
+
+# --- why there is no answer ----------------------------------------------------------------------
+
+
+def held_back_by(ground: Ground, person: Applicants, bar: float) -> str:
+    """Name the constraints of an applicant without any one of which the bound is above the bar.
+
+    Where it takes more than one, name a set of which none can be left out.
+    """
+    problem, x = ground.problem, person.matrix[0]
+    free = _freed(problem.rules).bounds(person.matrix)
+    tight = (person.low > free[0]) | (person.high < free[1])
+    tight |= np.isnan(person.matrix) & ~problem.rules.may_fill
+    parts: dict[str, list[int]] = {}
+    for j in np.flatnonzero(tight[0]):
+        feature = problem.schema.features[j]
+        how = "missing" if np.isnan(x[j]) else feature.constraint()
+        parts.setdefault(f"{feature.group or feature.name} ({how})", []).append(int(j))
+
+    def helps(names: list[str]) -> bool:
+        loose = np.zeros(len(x), dtype=bool)
+        loose[[j for name in names for j in parts[name]]] = True
+        low = np.where(loose, np.minimum(person.low, free[0]), person.low)
+        high = np.where(loose, np.maximum(person.high, free[1]), person.high)
+        fill = (problem.rules.may_fill | loose)[None]
+        return bool(ground.bound(person, (low, high), fill)[0] > bar)
+
+    needed = [name for name in parts if helps([name])]
+    if not needed:
+        if not helps(list(parts)):
+            return f"no point within what was seen scores above {bar:g}"
+        needed = list(parts)
+        for name in parts:
+            fewer = [other for other in needed if other != name]
+            needed = fewer if helps(fewer) else needed
+    return f"no accepted point keeps {', '.join(needed)}"
+
+
+def _freed(rules: Rules) -> Rules:
+    """The same columns with nothing stated about where they may go."""
+    features = tuple(replace(f, change="any", low=None, high=None) for f in rules.features)
+    return replace(rules, features=features)

@@ -1,0 +1,37 @@
+"""Where points lie: coordinates in which plain distances mean something."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.arrays import Floats
+from robx.problem.problem import Problem
+
+
+def coordinates(problem: Problem, matrix: Floats) -> Floats:
+    """Place points where plain distances mean something: numbers in units of their scales.
+
+    A category becomes a column for each level, and a missing value the middle of its column with a
+    mark in a column of its own, for columns that have missing values in training.
+    """
+    rules = problem.rules
+    middle, lacking = problem.cached("middles", lambda: _middles(problem.all_rows))
+    columns: list[Floats] = []
+    for j, feature in enumerate(rules.features):
+        values, missing = matrix[:, j], np.isnan(matrix[:, j])
+        if feature.kind == "categorical":
+            columns += [np.sqrt(0.5) * (values == level) for level in feature.level_numbers]
+        elif feature.kind == "onehot":
+            columns.append(np.sqrt(0.5) * np.where(missing, 0.0, values))
+        else:
+            columns.append(np.where(missing, middle[j], values) / rules.scale[j])
+        if lacking[j]:
+            columns.append(missing.astype(np.float64))
+    return np.column_stack(columns)
+
+
+def _middles(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The median of each column, and whether values are missing in it: (d,) each."""
+    middle = [np.median(column[np.isfinite(column)]) for column in rows.T]
+    return np.array(middle), np.asarray(np.isnan(rows).any(axis=0))

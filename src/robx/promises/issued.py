@@ -1,0 +1,115 @@
+"""What was handed out: answers, or a file or a table of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.answers import Counterfactuals, Status
+from robx.answers.flat_table import PREFIX, applicant_ids, point_names
+from robx.answers.origin import checked_origin, plain_label
+from robx.errors import InvalidInput
+from robx.files import existing_file, read_table
+from robx.tables import as_named_frame, in_order
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What was handed out, wherever it comes from.
+
+    The columns of `points` stand in the order of the model that promised: another model that does
+    not know their names goes by it.
+    """
+
+    applicants: NDArray[Any]
+    points: Any
+    status: list[Status]
+    score: NDArray[np.float64]
+    changes: tuple[str, ...]
+
+
+def opened(answers: Any) -> Any:
+    """Give answers, or the flat table of them, wherever they are."""
+    if isinstance(answers, str | os.PathLike):
+        file = existing_file(Path(answers))
+        if file.suffix in {".json", ".parquet"}:
+            return Counterfactuals.load(file)
+        return _read(file)
+    if isinstance(answers, Counterfactuals) or hasattr(answers, "iloc"):
+        return answers
+    raise InvalidInput(
+        "check takes Counterfactuals, a file that they were saved to, or their table. Got "
+        f"{type(answers).__name__}."
+    )
+
+
+def _read(file: Path) -> pd.DataFrame:
+    """Read a flat table; who asked is named as it was written, unless that is a plain number."""
+    table = read_table(file, only_blanks_missing=True)
+    who = str(table.columns[0])
+    written = read_table(file, only_blanks_missing=True, text=(who,))
+    return table if (written[who] == table[who].astype(str)).all() else written
+
+
+def of_answers(answers: Counterfactuals) -> Handed:
+    """Take what is needed from answers, whose points are in the applicants' order of columns."""
+    names = answers.schema.names
+    return Handed(
+        np.asarray(applicant_ids(answers)),
+        in_order(as_named_frame(answers.points, names), names),
+        list(answers.status),
+        answers.score,
+        tuple("; ".join(change) for change in answers.changes),
+    )
+
+
+def of_table(table: pd.DataFrame) -> Handed:
+    """Take what is needed from the flat table of answers."""
+    needed = [f"{PREFIX}{name}" for name in ("status", "score", "changes")]
+    lacking = [name for name in needed if name not in table.columns]
+    if lacking:
+        raise InvalidInput(
+            f"The table of answers has no column '{lacking[0]}'. Pass what Counterfactuals.save "
+            "wrote, or its table, with all of its columns."
+        )
+    known = {str(status) for status in Status}
+    strange = [status for status in table[needed[0]] if status not in known]
+    if strange:
+        raise InvalidInput(
+            f"'{needed[0]}' must be one of {', '.join(sorted(known))}. Got {strange[0]!r}."
+        )
+    return Handed(
+        table.iloc[:, 0].to_numpy(),
+        table[point_names(table.columns.tolist())].reset_index(drop=True),
+        [Status(status) for status in table[needed[0]]],
+        table[needed[1]].to_numpy(dtype=np.float64),
+        tuple(table[needed[2]].fillna("").astype(str)),
+    )
+
+
+def origin_in(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """Give what the flat table of answers says of them all under these names, if it does."""
+    said: dict[str, Any] = {}
+    for name in names:
+        column = f"{PREFIX}{name}"
+        if column not in table.columns:
+            continue
+        values = table[column].drop_duplicates()
+        if len(values) > 1:
+            first, second = values.tolist()[:2]
+            raise InvalidInput(
+                f"'{column}' must be the same in all rows of the answers. Got {first!r} and "
+                f"{second!r}. Check such answers apart, or pass {name}=."
+            )
+        if len(values) == 1 and values.notna().all():
+            said[name] = plain_label(values.iloc[0])
+    return checked_origin(said)

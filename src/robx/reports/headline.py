@@ -1,0 +1,165 @@
+"""The first lines: what a reader takes away who reads nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robx.answers import Status
+from robx.metrics import percent
+from robx.reports.applicants import UNREADABLE
+from robx.reports.figures import counted, number
+
+Plain = dict[str, Any]
+
+
+def headline(
+    counts: dict[str, int],
+    asked: Plain,
+    validity: list[Plain],
+    n_models: int | None,
+    tests: list[str],
+) -> Plain:
+    """Put the outcome in a few sentences and a few large numbers.
+
+    Parameters
+    ----------
+    counts : mapping from status to people
+    asked : mapping
+        As `robx.reports.applicants.asked_of_people` gives it.
+    validity : list of mappings
+        As `robx.reports.validity.validity` gives it.
+    n_models : int or None
+        Retrained models behind the certificate, if there is one.
+    tests : list of str
+        What answers were tested for, as `robx.reports.settings.asked_for` gives it.
+    """
+    unread = counts.get(UNREADABLE, 0)
+    everyone, accepted = sum(counts.values()) - unread, counts[Status.ACCEPTED]
+    declined, ok = everyone - accepted, counts[Status.OK]
+    if declined == 0:
+        return {
+            "lead": _nobody(everyone, unread),
+            "sentences": _unread(unread) if everyone else [],
+            "numbers": [],
+        }
+    # Who is best found did not pass a test, so there was one.
+    n_tests = len(tests) if tests or not counts[Status.UNSTABLE] else 2
+    passes = ["", " and passes the test of stability", " and passes every test"][min(n_tests, 2)]
+    return {
+        "lead": f"{_declined(declined, everyone)} {_found(ok, declined, passes)}",
+        "sentences": [*_sure(validity, n_models, ok), *_rest(counts), *_unread(unread)],
+        "numbers": [
+            _figure(f"{declined:,}", "declined", f"of {counted(everyone, 'applicant')}"),
+            _figure(f"{ok:,}", "answered", f"{percent(ok / declined)} of the declined"),
+            *_effort(asked),
+            *_shares(validity, n_models),
+        ],
+    }
+
+
+def _nobody(everyone: int, unread: int) -> str:
+    """Say why nobody needs an answer."""
+    if everyone == 0 and unread:
+        whom = "the only applicant" if unread == 1 else f"any of the {unread:,} applicants"
+        return f"The model cannot read {whom}, so there is nothing to report."
+    if everyone == 0:
+        return "There are no applicants, so there is nothing to report."
+    whom = _all(everyone) + " that it can read" * bool(unread)
+    return f"The model accepts {whom}: nobody needs to change."
+
+
+def _all(n: int) -> str:
+    """Name all applicants.
+
+    Examples
+    --------
+    >>> [_all(n) for n in (1, 2, 1200)]
+    ['the only applicant', 'both applicants', 'all 1,200 applicants']
+    """
+    return ["the only applicant", "both applicants", f"all {n:,} applicants"][min(n, 3) - 1]
+
+
+def _declined(declined: int, everyone: int) -> str:
+    if declined == everyone:
+        return f"The model declines {_all(everyone)}."
+    return f"The model declines {declined:,} of {everyone:,} applicants."
+
+
+def _found(ok: int, declined: int, passes: str) -> str:
+    """Say for whom a change was found, and what it passes."""
+    what = f"that gets them accepted{passes}"
+    if declined == 1:
+        return f"For them {'a' if ok else 'no'} change was found {what}."
+    if ok == 0:
+        return f"For none of them was a change found {what}."
+    both = "both" if declined == 2 else "all"
+    return f"For {both if ok == declined else f'{ok:,}'} of them a change was found {what}."
+
+
+def _sure(validity: list[Plain], n_models: int | None, ok: int) -> list[str]:
+    """Say how far the answers can be relied on."""
+    found = []
+    certified = [row for row in validity if row["source"] == "certificate"]
+    if certified:
+        share = certified[0]["said"]
+        said = f"{'The' if ok == 1 else 'On average an'} answer is accepted by {share} of "
+        said += f"{n_models} retrained models"
+        if n_models == 1:
+            said = f"The retrained model accepts {share} of the answers"
+        found.append(f"{said} (95% interval: {certified[0]['between']}).")
+    elif n_models is None:
+        found.append("No retrained models were asked about the answers: there is no certificate.")
+    return found + [row["words"] for row in validity if row["source"] == "check"]
+
+
+def _rest(counts: dict[str, int]) -> list[str]:
+    """Say what became of the others."""
+    unstable, none = counts[Status.UNSTABLE], counts[Status.INFEASIBLE]
+    found = []
+    if unstable:
+        found.append(
+            f"For {unstable:,} the best change that was found is accepted today but did not pass "
+            "every test that was asked of it: do not promise it."
+        )
+    if none:
+        found.append(f"For {none:,} no change within the rules was found.")
+    if counts[Status.BUDGET]:
+        found.append(f"For {counts[Status.BUDGET]:,} the search gave up.")
+    return found
+
+
+def _unread(unread: int) -> list[str]:
+    if not unread:
+        return []
+    people, counts = counted(unread, "applicant"), "counts" if unread == 1 else "count"
+    said = f"{people} could not be read by the model, and {counts} neither as accepted nor as "
+    return [f"{said}declined."]
+
+
+def _effort(asked: Plain) -> list[Plain]:
+    changes, cost = asked["n_changes"]["mean"], asked["cost"]["mean"]
+    if changes is None:
+        return []
+    shown = number(changes, 1).removesuffix(".0")
+    label = "change" if shown == "1" else "changes"
+    return [_figure(shown, label, f"on average; mean cost {number(cost)}")]
+
+
+def _shares(validity: list[Plain], n_models: int | None) -> list[Plain]:
+    """Show what the certificate says, and the last check."""
+    certified = [row for row in validity if row["source"] == "certificate"][:1]
+    checked = [row for row in validity if row["source"] == "check" and row["said"]][-1:]
+    models = "of answers accepted by the retrained model"
+    models = models if n_models == 1 else "of retrained models accept"
+    names = [models] * len(certified) + ["of promises kept"] * len(checked)
+    return [
+        {
+            **_figure(row["said"], name, f"{100 * row['level']:g}% interval {row['between']}"),
+            "sure": True,
+        }
+        for row, name in zip(certified + checked, names, strict=True)
+    ]
+
+
+def _figure(value: str, label: str, note: str) -> Plain:
+    return {"value": value, "label": label, "note": note, "sure": False}

@@ -1,0 +1,113 @@
+"""The tables behind the pictures, as plain values; `rendering.pictures` draws them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from robx import plots
+from robx.answers import Counterfactuals
+from robx.answers.flat_table import applicant_ids
+from robx.plots.distributions import bin_table
+from robx.reports.figures import counted
+from robx.reports.settings import tau_of
+
+Plain = dict[str, Any]
+
+
+def picture_tables(answers: Counterfactuals, evaluation: Any, stability: Any) -> list[Plain]:
+    """Make a table for every picture that there is something to show in.
+
+    Of the support its bars are kept, which count every row.
+
+    Each has a ``kind``, a ``title``, ``words`` on how to read it, and ``rows``; some a ``tau``.
+    Where a row of `rows` has no finite number, it has None.
+    """
+    found = []
+    if answers.answered.any():
+        found.append(_asked(answers))
+    if answers.ok.any():
+        found += [_measured(answers), _example(answers)]
+    if stability is not None and len(stability):
+        found.append(_support(answers, stability))
+    if evaluation is not None:
+        found += _frontiers(evaluation)
+    return found
+
+
+def _asked(answers: Counterfactuals) -> Plain:
+    return {
+        "kind": "asked",
+        "title": "What is asked for most",
+        "words": "Of the people with an answer, the best found included: who is asked for what.",
+        "rows": records(plots.asked_table(answers)),
+    }
+
+
+def _example(answers: Counterfactuals) -> Plain:
+    """Show the answer of middle cost: neither the easiest nor the hardest."""
+    ok = np.flatnonzero(answers.ok)
+    i = int(ok[np.argsort(answers.cost[ok], kind="stable")[(len(ok) - 1) // 2]])
+    name = str(list(applicant_ids(answers))[i])
+    return {
+        "kind": "example",
+        "title": f"One answer: applicant {name}",
+        "words": "The answer of middle cost, before and after.",
+        "applicant": name,
+        "changes": list(answers.changes[i]),
+        "rows": records(plots.change_table(answers, i)),
+    }
+
+
+def _measured(answers: Counterfactuals) -> Plain:
+    tau = tau_of(answers)
+    table = pd.DataFrame({"score": answers.score, "stability": answers.stability})
+    words = "Of all full answers."
+    if tau is not None:
+        beyond = "" if 0 <= tau <= 1 else f" {tau:.3g}, which lies beyond 0 to 1 and is not drawn"
+        words += f" Stability had to reach tau{beyond}."
+    return {
+        "kind": "answers",
+        "title": "Score and stability of the answers",
+        "words": words,
+        "tau": tau,
+        "rows": records(table[answers.ok]),
+    }
+
+
+def _support(answers: Counterfactuals, stability: Any) -> Plain:
+    n, tau = len(stability), tau_of(answers)
+    return {
+        "kind": "support",
+        "title": "Where tau lies among the training rows",
+        "words": f"Score, mean score nearby and stability of {counted(n, 'row')}.",
+        "tau": tau,
+        "rows": records(bin_table(stability, tau)),
+    }
+
+
+def _frontiers(evaluation: Any) -> list[Plain]:
+    table = plots.frontier_table(evaluation)
+    return [
+        {
+            "kind": "frontier",
+            "title": f"What robustness costs: {scenario}",
+            "words": "In a trial: mean cost against the share of answers that new models accept.",
+            "rows": records(rows),
+        }
+        for scenario, rows in table.groupby("scenario", sort=False)
+    ]
+
+
+def records(table: pd.DataFrame) -> list[Plain]:
+    """Give the rows of a table as plain values, None for what is missing."""
+    rows = table.to_dict("records")
+    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,188 @@
+"""The summary as Markdown, with tables as GitHub shows them and without pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from robx.metrics import percent
+from robx.reports.figures import counted, number, rounded_down
+from robx.reports.settings import extra
+
+Plain = dict[str, Any]
+
+#: Signs that mean something in Markdown.
+SIGNS = re.compile(r"([\\`*_\[\]|#~$])")
+#: Behind an at sign, so that nobody is called who has that name; it is not seen.
+JOINER = "\N{WORD JOINER}"
+
+
+def as_markdown(summary: Plain) -> str:
+    """Write a summary as Markdown. Applicants who are accepted already are only counted."""
+    parts = [
+        _first_lines(summary),
+        _outcomes(summary),
+        _validity(summary),
+        _asked(summary["pictures"]),
+        _applicants(summary),
+        _settings(summary["settings"]),
+        _limits(summary["limits"]),
+        _provenance(summary["provenance"]),
+    ]
+    return "\n\n".join(block for part in parts for block in part) + "\n"
+
+
+def _first_lines(summary: Plain) -> list[str]:
+    told = summary["headline"]
+    rows = [(one["value"], one["label"], one["note"]) for one in told["numbers"]]
+    return [
+        f"# {_text(summary['title'])}",
+        *([_text(summary["date"])] if summary["date"] else []),
+        f"**{_text(told['lead'])}**",
+        *map(_text, told["sentences"]),
+        *([_table(["", "", ""], rows)] if rows else []),
+    ]
+
+
+def _outcomes(summary: Plain) -> list[str]:
+    rows = [(row["outcome"], row["people"], row["meaning"]) for row in summary["outcomes"]]
+    blocks = ["## How it ended", _table(["Outcome", "People", "What it means"], rows, {1})]
+    if summary["reasons"]:
+        why = [(row["outcome"], _reason(row), row["people"]) for row in summary["reasons"]]
+        blocks.append(_table(["Outcome", "Reason", "People"], why, {2}))
+    return blocks
+
+
+def _reason(row: Plain) -> str:
+    obstacles = "; ".join(f"{one['what']}: {one['people']}" for one in row["obstacles"])
+    return f"{row['reason']} ({obstacles})" if obstacles else str(row["reason"])
+
+
+def _validity(summary: Plain) -> list[str]:
+    blocks = ["## How sure it is", *map(_text, summary["about_validity"])]
+    cells = [
+        (row["name"], row["said"] or "none", row["between"], _meaning(row))
+        for row in summary["validity"]
+    ]
+    head = ["Share", "Value", "Interval", "What it means"]
+    return [*blocks, _table(head, cells, {1, 2})] if cells else blocks
+
+
+def _meaning(row: Plain) -> str:
+    return f"{row['words']} Model: {row['model']}." if row["model"] else str(row["words"])
+
+
+def _asked(pictures: list[Plain]) -> list[str]:
+    """Say in a table what the first picture shows, and in words what the example does."""
+    blocks = []
+    for one in pictures:
+        if one["kind"] == "asked":
+            rows = [(row["feature"], row["people"], percent(row["share"])) for row in one["rows"]]
+            table = _table(["Feature", "People", "Share"], rows, {1, 2})
+            blocks += ["## What is asked", _text(one["words"]), table]
+        if one["kind"] == "example":
+            said = f"{one['title']}. {one['words']} {'; '.join(one['changes'])}."
+            blocks.append(_text(said))
+    return blocks
+
+
+def _applicants(summary: Plain) -> list[str]:
+    rows = [row for row in summary["applicants"] if row["status"] != "already accepted"]
+    left_out = len(summary["applicants"]) - len(rows)
+    head = ["Applicant", "Outcome", "What to change", "Changes", "Cost", "Score", "Stability"]
+    models = {"Retrained models": summary["n_models"], "New models": summary["n_checks"]}
+    shown = [bool(there) for there in models.values()]
+    head += [name for name, there in models.items() if there]
+    cells = [[*_applicant(row), *_judged(row, shown)] for row in rows]
+    blocks = ["## Applicants", *map(_text, summary["about_applicants"])]
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        whom = counted(left_out, "applicant")
+        blocks.append(f"{whom} whom the model accepts already {are} left out.")
+    return [*blocks, _table(head, cells, set(range(3, 8)))] if rows else blocks
+
+
+def _applicant(row: Plain) -> list[str]:
+    words = "; ".join(row["changes"])
+    for other in row["alternatives"]:
+        words += f"; or: {'; '.join(other['changes'])} ({other['said']})"
+    if row["reason"]:
+        words += f"{' ' if words else ''}({row['reason']})"
+    measured = ", ".join(f"{name} {number(value)}" for name, value in row["measured"].items())
+    return [
+        row["applicant"],
+        row["outcome"],
+        words,
+        "" if row["n_changes"] is None else str(row["n_changes"]),
+        *(number(row[name]) for name in ("cost", "score")),
+        number(row["stability"]) + (f" ({measured})" if measured else ""),
+    ]
+
+
+def _judged(row: Plain, shown: list[bool]) -> list[str]:
+    """Say what retrained models and new ones make of it, as far as there are any."""
+    accepting = "" if row["accepting"] is None else f"{row['accepting']} "
+    told = [(accepting + rounded_down(row["validity_bound"])).strip(), row["kept_said"]]
+    return [cell for cell, there in zip(told, shown, strict=True) if there]
+
+
+def _settings(settings: Plain) -> list[str]:
+    return [
+        "## Settings, and why",
+        *map(_text, settings["words"]),
+        *_pairs(settings["terms"]),
+        *_pairs(settings["parameters"]),
+    ]
+
+
+def _limits(limits: list[Plain]) -> list[str]:
+    return ["## Limits", *(f"**{_text(one['title'])}.** {_text(one['text'])}" for one in limits)]
+
+
+def _provenance(provenance: Plain) -> list[str]:
+    numbers = ["unit", *extra(provenance["schema"])]
+    head = ["Feature", "Kind", "May change", "Unit of cost", *map(str.capitalize, numbers[1:])]
+    schema = [
+        (
+            *(row[name] for name in ("feature", "kind", "may_change")),
+            *("" if row[name] is None else f"{row[name]:g}" for name in numbers),
+            ", ".join(row["levels"]),
+        )
+        for row in provenance["schema"]
+    ]
+    checks = [pairs for pairs in provenance["checks"] if pairs]
+    held = "; ".join(provenance["relations"])
+    return [
+        "## Where this comes from",
+        *(block for name in ("model", "data", "versions") for block in _pairs(provenance[name])),
+        *(block for k, one in enumerate(checks) for block in _pairs(one, f"New model {k + 1}")),
+        _table([*head, "Levels"], schema, set(range(3, 3 + len(numbers)))),
+        *([f"Always held: {_text(held)}."] if held else []),
+    ]
+
+
+def _pairs(pairs: list[Plain], name: str = "") -> list[str]:
+    return [_table([name, ""], [(pair["name"], pair["value"]) for pair in pairs])] if pairs else []
+
+
+def _table(
+    head: Sequence[str], rows: Iterable[Sequence[Any]], right: set[int] | None = None
+) -> str:
+    """Write a table; columns of numbers stand on the right."""
+    rule = ["---:" if k in (right or set()) else "---" for k in range(len(head))]
+    lines = [head, rule, *([_text(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(value: Any) -> str:
+    r"""Take all meaning from signs that Markdown or HTML would read, and keep it in one line.
+
+    Examples
+    --------
+    >>> print(_text("a|b <script> *x*"))
+    a\|b &lt;script&gt; \*x\*
+    """
+    plain = " ".join(str(value).split())
+    plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return SIGNS.sub(r"\\\1", plain).replace("@", f"@{JOINER}")

@@ -1,0 +1,136 @@
+"""How sure the answers are: from the certificate, from checks of new models, from an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robx.answers import Counterfactuals
+from robx.metrics import Interval, jeffreys, percent
+from robx.promises import Check
+from robx.reports.figures import between, counted, plain
+from robx.reports.settings import about_model
+
+Plain = dict[str, Any]
+LEVEL = 0.95
+#: Resamples that all say the same are no sign of certainty.
+SAME = "no interval: every resample gives the same"
+
+
+def validity(answers: Counterfactuals, checks: Sequence[Check], evaluation: Any) -> list[Plain]:
+    """List every share of answers that holds, with its interval and what it means.
+
+    Parameters
+    ----------
+    answers : Counterfactuals
+    checks : sequence of Check
+    evaluation : DataFrame or None
+        As `robx.evaluate` gives it.
+
+    Returns
+    -------
+    list of mappings
+        With ``source`` ("certificate", "check" or "evaluation"), ``name``, ``value``, ``low``,
+        ``high``, ``level``, what to show of these, ``words``, and ``model``: which one was checked.
+    """
+    return [
+        *_certified(answers),
+        *(_checked(check, k, len(checks)) for k, check in enumerate(checks)),
+        *_evaluated(evaluation),
+    ]
+
+
+def about_validity(answers: Counterfactuals, rows: list[Plain], evaluation: Any) -> list[str]:
+    """Say how to read the rows, or why there are none."""
+    said = []
+    if answers.certificate is not None and not answers.ok.any():
+        said.append("There is no full answer to certify.")
+    elif not rows and evaluation is not None:
+        said.append("The evaluation has no share of answers to show.")
+    elif not rows:
+        said.append(
+            "Nothing was measured: no retrained model was asked about the answers, and no new "
+            "model was checked."
+        )
+    if rows:
+        said.append(f"Intervals are of {100 * LEVEL:g}% unless the words say otherwise.")
+    return said
+
+
+def _certified(answers: Counterfactuals) -> list[Plain]:
+    certificate, ok = answers.certificate, answers.ok
+    if certificate is None or not ok.any():
+        return []
+    k, n = certificate.n_models, int(ok.sum())
+    accepting = certificate.accepting[ok]
+    by_all = int((accepting == k).sum())
+    models = f"{counted(k, 'retrained model')} that had no part in finding the answers"
+    wide = (
+        " It is wide on purpose: an answer that half of the models accept counts as half a success."
+    )
+    rows = [
+        _row(
+            "certificate",
+            "Accepted by a retrained model",
+            jeffreys(float(accepting.sum() / k), n, LEVEL),
+            f"Of {models}, {certificate.drawn}: the share that accepts an answer, on average. The "
+            f"interval (Jeffreys) speaks of applicants like these.{wide * (k > 1)}",
+        ),
+        _row(
+            "certificate",
+            f"Accepted by all {k} of them",
+            jeffreys(by_all, n, LEVEL),
+            f"{by_all} of {counted(n, 'answer')}. The interval (Jeffreys) speaks of applicants "
+            "like these.",
+        ),
+    ]
+    return rows if k > 1 else rows[:1]  # of one model both are the same
+
+
+def _checked(check: Check, place: int, n: int) -> Plain:
+    own = f"new model {place + 1}" if n > 1 else "the new model"
+    interval = Interval(check.share, check.low, check.high)
+    row = _row("check", f"Kept by {own}", interval, check.say(own), check.confidence)
+    return {**row, "model": about_model(check.model)}
+
+
+def _evaluated(evaluation: Any) -> list[Plain]:
+    if evaluation is None:
+        return []
+    pooled = evaluation[evaluation["seed"].astype(str) == "all"]
+    found = []
+    for (method, scenario), rows in pooled.groupby(["method", "scenario"], sort=False):
+        figures = {row.metric: Interval(row.value, row.low, row.high) for row in rows.itertuples()}
+        if "validity" in figures:
+            name = f"{method}, {scenario}"
+            found.append(_row("evaluation", name, figures["validity"], _trial(figures)))
+    return found
+
+
+def _trial(figures: dict[str, Interval]) -> str:
+    """Say how many a method answered in a trial, and at which cost."""
+    words = "In a trial"
+    if {"n_answered", "n_applicants"} <= set(figures):
+        asked = counted(int(figures["n_applicants"].value), "applicant")
+        words += f": {int(figures['n_answered'].value):,} of {asked} answered"
+    if "cost_l1" in figures and np.isfinite(figures["cost_l1"].value):
+        words += f", at a mean L1 cost of {figures['cost_l1'].value:.2f}"
+    return f"{words}."
+
+
+def _row(source: str, name: str, interval: Interval, words: str, level: float = LEVEL) -> Plain:
+    value, low, high = map(plain, interval)
+    return {
+        "source": source,
+        "name": name,
+        "value": value,
+        "low": low,
+        "high": high,
+        "level": level,
+        "said": percent(value),
+        "between": SAME if low is not None and low == high else between(low, high),
+        "words": words,
+        "model": "",
+    }

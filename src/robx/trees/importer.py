@@ -1,0 +1,223 @@
+"""`import_model`: the one way in for models, alive or in a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robx.errors import (
+    ImportMismatch,
+    InvalidInput,
+    InvalidModel,
+    RobxError,
+    UnsupportedModel,
+)
+from robx.tables import Category, count_rows, take
+from robx.trees.blackbox import BlackBox
+from robx.trees.ensemble import TreeEnsemble
+
+#: The parser for models whose class is defined in this package.
+PARSERS = {
+    "xgboost": "robx.trees.xgboost",
+    "lightgbm": "robx.trees.lightgbm",
+    "catboost": "robx.trees.catboost",
+    "sklearn": "robx.trees.sklearn",
+}
+#: The parser for files with this ending; `.json` is settled by looking inside.
+FILE_PARSERS = {
+    ".ubj": "robx.trees.xgboost",
+    ".txt": "robx.trees.lightgbm",
+    ".cbm": "robx.trees.catboost",
+    ".robx": "robx.trees.store",
+    ".skops": "robx.trees.skops",
+}
+#: The parser for JSON whose outermost object begins with this field.
+JSON_PARSERS = {
+    **dict.fromkeys(("learner", "version"), "robx.trees.xgboost"),
+    **dict.fromkeys(
+        ("ctr_data", "features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees"),
+        "robx.trees.catboost",
+    ),
+}
+#: Endings of pickles, which are not read.
+PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
+SAMPLE = 512
+#: Files of more bytes are refused before they are read.
+MAX_BYTES = 2**31
+TOLERANCE = 1e-6
+
+
+def import_model(
+    model: Any, target: Category | None = None, X: object | None = None
+) -> TreeEnsemble | BlackBox:
+    """Import a model, so that it can be scored and probed fast.
+
+    Parameters
+    ----------
+    model : fitted model, path or callable
+        A classifier of XGBoost, LightGBM, CatBoost or scikit-learn, or the path of a saved model
+        (`.json` and `.ubj` of XGBoost, `.txt` of LightGBM, `.cbm` and `.json` of CatBoost, `.skops`
+        of scikit-learn, `.robx` of robx). Anything else with ``predict_proba``, or a function from
+        a table to probabilities, becomes a `BlackBox`. A file is taken as data:
+        nothing in it is executed or unpickled.
+    target : label, optional
+        The class whose probability is the score: of two classes the second unless given; of more,
+        it must be given. Its number from 0 where a file or a bare booster holds no labels.
+    X : table, optional
+        Rows to check the import on, for example the training table: a sample of them is scored by
+        the library itself and by the result.
+
+    Returns
+    -------
+    TreeEnsemble or BlackBox
+        With ``.score(X)``, and taken by `robx.stability` and `robx.is_stable`.
+
+    Raises
+    ------
+    UnsupportedModel
+        If the model is of a kind that cannot be imported. `robx.BlackBox` may still take it.
+    InvalidModel
+        If a model or file is damaged.
+    ImportMismatch
+        If the result scores one of the rows in `X` differently from the library.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> ensemble = import_model(forest, target=2, X=X)
+    >>> bool((ensemble.score(X) == forest.predict_proba(X)[:, 2]).all())
+    True
+    """
+    if isinstance(model, TreeEnsemble | BlackBox):
+        if target is not None and target != model.target:
+            raise InvalidInput(
+                f"The model is imported already and scores the probability of {model.target!r}; it "
+                f"cannot be asked for {target!r}. Import the original with that target."
+            )
+        return model
+    if isinstance(model, str | os.PathLike):
+        return _import_file(Path(model), target, X)
+    module = _parser_of(model)
+    if module is None:
+        return BlackBox(model, target)
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - takes long to load
+
+    try:
+        parsed = import_module(module).from_model(model, target)
+    except NotFittedError as error:
+        raise InvalidModel(f"The {type(model).__name__} is not fitted: call fit first.") from error
+    if parsed is None:  # a wrapper of the library around something that is no tree ensemble
+        return BlackBox(model, target)
+    ensemble: TreeEnsemble = parsed
+    if X is not None:
+        parser = import_module(module)
+        _check(ensemble, X, lambda rows: parser.probability(model, ensemble.target, rows))
+    return ensemble
+
+
+def _parser_of(model: object) -> str | None:
+    """Find the parser of the library whose code scores the model: a subclass may have its own."""
+    bases = type(model).__mro__
+    scoring = next((b for b in bases if "predict_proba" in vars(b)), None)
+    packages = [base.__module__.split(".")[0] for base in ([scoring] if scoring else bases)]
+    return next((PARSERS[package] for package in packages if package in PARSERS), None)
+
+
+def _import_file(path: Path, target: Category | None, X: object | None) -> TreeEnsemble:
+    check_file(path)
+    parser = import_module(file_parser(path))
+    ensemble: TreeEnsemble = parser.from_file(path, target)
+    if X is not None:
+        _check(ensemble, X, lambda rows: parser.file_probability(path, ensemble.target, rows))
+    return ensemble
+
+
+def check_file(path: Path, *, is_pickle: bool = False) -> None:
+    """Refuse what is no file, is too large to be read, or is a pickle unless that is known."""
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError:  # a name too long, or not allowed
+        size = None
+    if size is None:
+        raise InvalidInput(f"There is no model file at '{str(path)[:200]}'. Check the path.")
+    if size > MAX_BYTES:
+        raise UnsupportedModel(f"'{path.name}' has {size:,} bytes; at most {MAX_BYTES:,} are read.")
+    if not is_pickle and (path.suffix in PICKLES or _begins_as_pickle(path)):
+        raise UnsupportedModel(
+            f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not. If you "
+            "trust it, load it yourself and pass the model; or save the model with skops.io.dump."
+        )
+
+
+def _begins_as_pickle(path: Path) -> bool:
+    """Whether a file begins as pickles do since 2003, whatever its name: no model's own does."""
+    try:
+        with path.open("rb") as file:
+            return re.match(rb"\x80[\x02-\x05]", file.read(2)) is not None
+    except OSError as error:
+        raise InvalidInput(
+            f"'{path}' cannot be read: {error.strerror}. Check who may read it."
+        ) from error
+
+
+def file_parser(path: Path) -> str:
+    """Name the module that reads a file: by its ending, `.json` by what is inside."""
+    if path.suffix in FILE_PARSERS:
+        return FILE_PARSERS[path.suffix]
+    if path.suffix != ".json":
+        raise UnsupportedModel(
+            f"robx does not know model files ending in '{path.suffix}'. Expected .json, .ubj, "
+            ".txt, .cbm, .skops or .robx; or load the model yourself and pass it."
+        )
+    # Which library wrote it is told by the first field of the outermost object.
+    with path.open("rb") as file:
+        first = re.match(rb'\s*\{\s*"(\w*)"', file.read(1024))
+    parser = None if first is None else JSON_PARSERS.get(first[1].decode())
+    if parser is None:
+        raise InvalidModel(
+            f"'{path.name}' is not the JSON of an XGBoost or CatBoost model. Save the model again "
+            "with its own save_model, or pass the model itself."
+        )
+    return parser
+
+
+def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) -> None:
+    """Score a sample of rows both ways, and refuse the import at the first that differs."""
+    n_rows = count_rows(X)
+    rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, SAMPLE)).astype(int))
+    # Few rows are read as they are: a table that is none is told so by its reader.
+    matrix = ensemble.read(X if n_rows <= SAMPLE else take(X, rows))
+    if n_rows == 0:
+        return
+    ours = ensemble.score_matrix(matrix)
+    sample = take(X, rows, ensemble.names if ensemble.named else None)
+    try:
+        theirs = probability(sample)
+    except (TypeError, ValueError, KeyError, AssertionError) as error:
+        if isinstance(error, RobxError):
+            raise
+        raise InvalidInput(
+            f"The rows to check the import on are in a form that the model's own library refuses: "
+            f"{str(error)[:300]} Pass X as the model was trained on it, or import without X."
+        ) from error
+    if theirs is None:  # a file whose library is not installed: there is nobody to ask
+        return
+    differs = ~(np.abs(ours - np.asarray(theirs, dtype=np.float64)) <= TOLERANCE)
+    if differs.any():
+        first = int(differs.argmax())
+        raise ImportMismatch(
+            f"The imported model does not score as its source does: row {rows[first]} of X, "
+            f"{matrix[first].tolist()}, gets {ours[first]:.9f}; {ensemble.source} gives "
+            f"{theirs[first]:.9f}. Nothing was imported. A library that is older than the "
+            "one that wrote a file can read it wrongly: upgrade it. Else please report this with "
+            "its version; robx.BlackBox takes the model as it is."
+        )

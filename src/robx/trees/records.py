@@ -1,0 +1,147 @@
+"""Reading values out of a parsed model file, none of which is trusted.
+
+`Record` wraps a JSON object. Every value is asked for with its type; what is absent, of another
+type or out of range raises, and so does a field that nobody asked for: a field that a parser does
+not know may change what the model means.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.errors import InvalidModel, UnsupportedModel
+
+
+def parse_json(data: bytes, where: str) -> Record:
+    """Parse JSON whose outermost value must be an object."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidModel(f"{where} is not valid JSON: {error}.") from error
+    return Record(value, where)
+
+
+def parse_number(text: object, where: str) -> float:
+    """Read a finite number from a number or its text."""
+    try:
+        value = float(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidModel(f"{where} must be a number. Got {_short(text)}.") from error
+    if not math.isfinite(value):
+        raise InvalidModel(f"{where} must be finite. Got {value}.")
+    return value
+
+
+class Record:
+    """A JSON object whose fields are asked for by name and type.
+
+    Parameters
+    ----------
+    value : object
+        The parsed JSON; anything but an object raises.
+    where : str
+        Its place in the file, for messages.
+    """
+
+    def __init__(self, value: object, where: str) -> None:
+        if not isinstance(value, Mapping):
+            raise InvalidModel(f"{where} must be an object. Got {_short(value)}.")
+        self.fields = value
+        self.where = where
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.fields
+
+    def only(self, known: Iterable[str]) -> Record:
+        """Raise if there is a field that the parser does not know."""
+        unknown = sorted(set(self.fields) - set(known))
+        if unknown:
+            raise UnsupportedModel(
+                f"{self.where} has fields that robx does not know: {', '.join(unknown[:5])}. They "
+                "may change what the model means, so it is not imported; wrap the live model in "
+                "robx.BlackBox, or use a version of the library that robx knows."
+            )
+        return self
+
+    def any(self, name: str) -> Any:
+        """Return the field, whatever it is."""
+        if name not in self.fields:
+            raise InvalidModel(f"{self.where} lacks the field '{name}'.")
+        return self.fields[name]
+
+    def record(self, name: str) -> Record:
+        """Return the field as an object."""
+        return Record(self.any(name), f"{self.where}.{name}")
+
+    def sequence(self, name: str) -> list[Any]:
+        """Return the field as a list."""
+        value = self.any(name)
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if not isinstance(value, list):
+            raise InvalidModel(f"{self.where}.{name} must be a list. Got {_short(value)}.")
+        return value
+
+    def records(self, name: str) -> list[Record]:
+        """Return the field as a list of objects."""
+        return [Record(v, f"{self.where}.{name}[{i}]") for i, v in enumerate(self.sequence(name))]
+
+    def text(self, name: str) -> str:
+        """Return the field as text."""
+        value = self.any(name)
+        if not isinstance(value, str):
+            raise InvalidModel(f"{self.where}.{name} must be text. Got {_short(value)}.")
+        return value
+
+    def number(self, name: str) -> float:
+        """Return the field as a finite float; text that spells one counts."""
+        return parse_number(self.any(name), f"{self.where}.{name}")
+
+    def integer(self, name: str, low: int = 0, high: int = 2**31 - 1) -> int:
+        """Return the field as an integer within bounds; text that spells one counts."""
+        value = self.number(name)
+        if value != int(value) or not low <= value <= high:
+            raise InvalidModel(
+                f"{self.where}.{name} must be an integer from {low} to {high}. Got {value}."
+            )
+        return int(value)
+
+    def integers(self, name: str) -> NDArray[np.int64]:
+        """Return the field as a vector of integers."""
+        array = self._vector(name)
+        whole = array.dtype.kind in "iub" or len(array) == 0
+        if not whole and (array.dtype.kind != "f" or (array != np.trunc(array)).any()):
+            raise InvalidModel(f"{self.where}.{name} must hold integers.")
+        with np.errstate(invalid="ignore"):
+            small = np.abs(array.astype(np.float64)) < 2**53 if len(array) else np.ones(0, bool)
+        if not small.all():
+            raise InvalidModel(f"{self.where}.{name} has an integer out of range.")
+        return array.astype(np.int64)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the field as a vector of numbers, which may be infinite."""
+        array = self._vector(name)
+        if array.dtype.kind not in "iufb" and len(array):
+            raise InvalidModel(f"{self.where}.{name} must hold numbers.")
+        return array.astype(np.float64)
+
+    def _vector(self, name: str) -> NDArray[Any]:
+        value = self.any(name)
+        try:
+            array = np.asarray(value)
+        except (ValueError, OverflowError) as error:
+            raise InvalidModel(f"{self.where}.{name} is not a plain list.") from error
+        if not isinstance(value, (list, np.ndarray)) or array.ndim != 1:
+            raise InvalidModel(f"{self.where}.{name} must be a flat list. Got {_short(value)}.")
+        return array
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
