@@ -96,7 +96,7 @@ def snap(
                 continue
             if z != z:  # nothing is asked for: what they have, or next to it what is in range
                 z = x
-            stays = low[i, j] <= x <= high[i, j]
+            stays = x == x  # what they have, they may keep
             if z == x and stays:
                 out[i, j] = x
                 continue

@@ -196,7 +196,7 @@ def _zero(columns: FloatArray, j: int, level_start: IntArray, level_value: Float
     if x != x or not first <= 0 <= last:
         return math.nan
     least, most = max(first, columns[j, LEAST]), min(last, columns[j, MOST])
-    if least <= x <= most:
+    if first <= x <= last:
         return float(x)
     return _on_grid(0.0, float(least), float(most), columns, j, level_start, level_value)
 
@@ -219,14 +219,14 @@ def _place(
     first, last = float(columns[j, MISSING]), float(columns[j, TO_MISSING])
     least = max(float(np.nextafter(low, np.inf)), float(columns[j, LEAST]))
     most = min(high, float(columns[j, MOST]))
-    if least <= x <= most and not first <= x <= last:
+    if low < x <= high and not first <= x <= last:
         return x
     if not least <= most or (x != x and columns[j, FILL] == 0):
         return math.nan
     inside = float(columns[j, INSIDE])
     if x != x:
         wanted = 0.5 * least + 0.5 * most
-    elif low < x <= high:  # which is not allowed, or means "missing"
+    elif low < x <= high:  # which means "missing"
         wanted = x
     elif high - low < 2 * inside:
         wanted = 0.5 * low + 0.5 * high

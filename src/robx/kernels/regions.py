@@ -74,8 +74,8 @@ def clip_into_regions(
         for j in range(d):
             x, z = X[i, j], points[i, j]
             out[i, j] = z
-            # The applicant's own value, where it takes the same ways and they may keep it.
-            if same[j] and (x != x or low[i, j] <= x <= high[i, j]):
+            # The applicant's own value, where it takes the same ways.
+            if same[j]:
                 out[i, j] = x
             elif x == x and z == point_numbers[i, j] and least[j] < most[j]:
                 found = nearest_allowed(

@@ -8,10 +8,11 @@ as arrays, and `projection` finds the nearest point that keeps them.
 from __future__ import annotations
 
 from robx.schema.codec import Codec
+from robx.schema.effect import Effect
 from robx.schema.feature import Feature
 from robx.schema.projection import project
 from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
 from robx.schema.schema import Schema, check_norm
 
-__all__ = ["Codec", "Feature", "Norm", "Relation", "Rules", "Schema", "check_norm", "project"]
+__all__ = ["Codec", "Effect", "Feature", "Norm", "Relation", "Rules", "Schema", "check_norm", "project"]

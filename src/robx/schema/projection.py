@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.arrays import Floats
+from robx.arrays import Floats, same, same_rows
 from robx.kernels import grids
 from robx.schema.rules import Rules
 
@@ -27,11 +27,10 @@ def project(
     points : (n, d) float64
     possible : (n,) bool
     """
-    out = rules.snap(Z, X, bounds)
-    known = ~np.isnan(out)
-    within = (out >= bounds[0]) & (out <= bounds[1])
-    possible = np.asarray((within & np.isfinite(out) | ~known).all(axis=1))
-    for i in np.flatnonzero(possible & ~rules.keeps_relations(out)):
+    out = rules.settle(Z, X, bounds)
+    within = (out >= bounds[0]) & (out <= bounds[1]) & np.isfinite(out)
+    possible = np.asarray((within | same(out, X) | rules.follows).all(axis=1))
+    for i in np.flatnonzero(possible & ~rules.keeps(out, X)):
         found = _solve(rules, Z[i], X[i], bounds[0][i], bounds[1][i], out[i])
         possible[i] = found is not None
         if found is not None:
@@ -49,8 +48,12 @@ def _solve(
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - loads slowly
 
-    matrix, bound = rules.relation_arrays
+    matrix, bound = rules.relations_in_numbers.matrix, rules.relations_in_numbers.bound
+    effects = rules.effects_in_numbers
     names = (matrix != 0).any(axis=0)
+    for j, row in zip(effects.targets[::-1], effects.matrix[::-1], strict=True):
+        names |= (row != 0) & names[j]  # its causes
+    wide = [side[0] for side in rules.reach(x[None], low[None], high[None])]
     tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
     known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)
     unit = rules.unit(1)
@@ -61,7 +64,7 @@ def _solve(
     highs: list[float] = []
     whole: list[int] = []
     for j in tied:
-        factors, least, most, is_whole = _parts(rules, j, x[j], low[j], high[j])
+        factors, least, most, is_whole = _parts(rules, j, x[j], wide[0][j], wide[1][j])
         value_of[j] = [(len(lows) + n, factor) for n, factor in enumerate(factors)]
         lows += [least] * len(factors)
         highs += [most] * len(factors)
@@ -90,6 +93,13 @@ def _solve(
         parts = [(p, f * matrix[r, j]) for j in tied for p, f in value_of[j] if matrix[r, j] != 0]
         rows.append(row(parts))
         limits.append((-np.inf, bound[r]))
+    for j, causes in zip(effects.targets, effects.matrix, strict=True):
+        if j in value_of:
+            parts = [(p, -f * causes[i]) for i in tied for p, f in value_of[i] if causes[i] != 0]
+            start_at = x[j] - sum(causes[i] * x[i] for i in tied if causes[i] != 0)
+            rounding = 0.5 * _step(rules, j)
+            rows.append(row(value_of[j] + parts))
+            limits.append((start_at - rounding, start_at + rounding))
     solved = milp(
         price,
         integrality=np.array(whole + [0] * len(tied)),
@@ -105,9 +115,10 @@ def _solve(
     for j in tied:
         out[j] = sum(solved.x[place] * factor for place, factor in value_of[j])
     # The solver's answer is good to some digits: bring it home, and look.
-    settled = rules.snap(out[None], x[None], (low[None], high[None]))[0]
+    settled = rules.settle(out[None], x[None], (low[None], high[None]))[0]
     for candidate in (settled, out):
-        if rules.keeps_relations(candidate[None])[0] and _is_home(rules, candidate, x, low, high):
+        home = rules.settle(candidate[None], x[None], (low[None], high[None]))
+        if rules.keeps(candidate[None], x[None])[0] and same_rows(home, candidate[None])[0]:
             return candidate
     return None
 
@@ -122,7 +133,7 @@ def _parts(
     kind, numerator, denominator, _, level_start, level_value = rules.grid
     if kind[j] == grids.LEVELS:
         levels = level_value[level_start[j] : level_start[j + 1]]
-        options = dict.fromkeys(float(v) for v in (*levels, x) if low <= v <= high)
+        options = dict.fromkeys(float(v) for v in (*levels, x) if low <= v <= high or v == x)
         return list(options), 0.0, 1.0, True
     if kind[j] == grids.FREE:
         return [1.0], low, high, False
@@ -134,6 +145,9 @@ def _parts(
     return [step], least, most, True
 
 
-def _is_home(rules: Rules, point: Floats, x: Floats, low: Floats, high: Floats) -> bool:
-    home = rules.snap(point[None], x[None], (low[None], high[None]))[0]
-    return bool(((home == point) | (np.isnan(home) & np.isnan(point))).all())
+def _step(rules: Rules, j: int) -> float:
+    """By how much a column's grid may round a value."""
+    kind, numerator, denominator, _, level_start, level_value = rules.grid
+    if kind[j] == grids.LEVELS:
+        return float(np.diff(level_value[level_start[j] : level_start[j + 1]]).max(initial=0.0))
+    return 0.0 if kind[j] == grids.FREE else float(numerator[j] / denominator[j])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robx.errors import InvalidInput
+import numpy as np
 
-TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|`(?P<quoted>[^`]+)`"
-    r"|(?P<name>[^\W\d][\w.]*)|(?P<sign>[+\-*]))"
-)
+from robx.arrays import Bools, Floats
+from robx.errors import InvalidInput
+from robx.schema.constraint import Constraint, coefficients, parse_sum
+
+#: A broken relation by less than this share of its terms is rounding.
+SLACK = 1e-9
+#: The same for a column that is stored as float32.
+SINGLE_SLACK = 2.0**-23
+
 QUOTED = re.compile(r"`[^`]*`")
 #: The sign between the sides: one that no pair of backquotes holds.
 SIGN = re.compile(r"(<=|>=)(?=(?:[^`]*`[^`]*`)*[^`]*$)")
@@ -58,7 +63,7 @@ class Relation:
         total: dict[str, float] = {}
         bound = 0.0
         for side, sign in ((left, 1.0), (right, -1.0)):
-            for name, coefficient in _terms(side, text):
+            for name, coefficient in parse_sum(side, text, "relation"):
                 if name is None:
                     bound -= sign * coefficient
                 else:
@@ -71,50 +76,42 @@ class Relation:
         return cls(text.strip(), terms, bound)
 
 
-def _terms(side: str, text: str) -> Iterator[tuple[str | None, float]]:
-    """Cut a sum into its terms: a name or None, and its number."""
-    tokens = list(_tokens(side, text))
-    at = 0
-    if not tokens:
-        raise InvalidInput(f"A side of the relation {text!r} is empty.")
-    while at < len(tokens):
-        sign = 1.0
-        signs = 0
-        while at < len(tokens) and tokens[at] in {("sign", "+"), ("sign", "-")}:
-            sign = -sign if tokens[at][1] == "-" else sign
-            signs += 1
-            at += 1
-        if signs == 0 and at > 0:
-            raise InvalidInput(f"Terms of the relation {text!r} must be joined by + or -.")
-        name, number = None, None
-        while at < len(tokens) and tokens[at][0] in {"name", "number"}:
-            kind, value = tokens[at]
-            if kind == "name" and name is None:
-                name = value
-            elif kind == "number" and number is None:
-                number = float(value)
-            else:
-                raise InvalidInput(f"The relation {text!r} is not linear at {value!r}.")
-            at += 1
-            if tokens[at : at + 1] != [("sign", "*")]:
-                break
-            at += 1
-            if tokens[at : at + 1] in ([], [("sign", "+")], [("sign", "-")], [("sign", "*")]):
-                raise InvalidInput(f"The relation {text!r} lacks a factor after '*'.")
-        if name is None and number is None:
-            raise InvalidInput(f"The relation {text!r} lacks a term after a sign.")
-        yield name, sign * (1.0 if number is None else number)
+class Relations(Constraint):
+    """The relations of a schema as arrays.
 
+    Parameters
+    ----------
+    relations : sequence of Relation
+    names : d names of columns
+    single : (d,) bool
+        Columns that are stored as float32.
 
-def _tokens(side: str, text: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    while side[at:].strip():
-        found = TOKEN.match(side, at)
-        if found is None:
-            raise InvalidInput(
-                f"The relation {text!r} cannot be read at {side[at:].strip()!r}. Write names of "
-                "more than a word in backquotes."
-            )
-        kind = found.lastgroup or ""
-        yield ("name" if kind == "quoted" else kind), found[kind]
-        at = found.end()
+    Attributes
+    ----------
+    matrix : (r, d) float64
+        Coefficients.
+    bound : (r,) float64
+    """
+
+    def __init__(self, relations: Sequence[Relation], names: Sequence[str], single: Bools) -> None:
+        place = {name: j for j, name in enumerate(names)}
+        rows = [coefficients(relation.terms, place) for relation in relations]
+        self.names = tuple(relation.text for relation in relations)
+        self.follows = np.zeros(len(names), dtype=bool)
+        self.matrix = np.array(rows).reshape(len(rows), len(names))
+        self.bound = np.array([relation.bound for relation in relations], dtype=np.float64)
+        self.slack = np.where(single, SINGLE_SLACK, SLACK)
+
+    def settle(self, Z: Floats, X: Floats) -> None:
+        """Leave points as they are: `robx.schema.projection` looks for the nearest that holds."""
+
+    def broken(self, Z: Floats, X: Floats) -> Bools:  # noqa: ARG002
+        """See `Constraint.broken`: broken by more than rounding explains."""
+        out = np.empty((len(Z), len(self.bound)), dtype=bool)
+        for i, (row, bound) in enumerate(zip(self.matrix, self.bound, strict=True)):
+            involved = row != 0
+            with np.errstate(over="ignore", invalid="ignore"):
+                terms = Z[:, involved] * row[involved]
+                rounding = np.abs(terms) @ self.slack[involved] + SLACK * abs(bound)
+                out[:, i] = terms.sum(axis=1) - bound - rounding > 0  # False where one is missing
+        return out

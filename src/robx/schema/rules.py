@@ -15,18 +15,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.arrays import Bools, Floats
+from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput
 from robx.kernels import grids
 from robx.schema.feature import Feature
-from robx.schema.relation import Relation
+from robx.schema.constraint import Constraint
+from robx.schema.effect import Effect, Effects, in_order
+from robx.schema.relation import Relation, Relations
 
 Norm = Literal[1, 2]
-
-#: A broken relation by less than this share of its terms is rounding.
-SLACK = 1e-9
-#: The same for a column that is stored as float32.
-SINGLE_SLACK = 2.0**-23
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,8 @@ class Rules:
     Parameters
     ----------
     features : d Features
-    relations : Relations
+    relations : sequence of Relation
+    effects : sequence of Effect
     optional_groups : names of one-hot groups that may have no member set
     whole : (d,) bool
         Columns that are stored as integers.
@@ -51,6 +49,7 @@ class Rules:
 
     features: tuple[Feature, ...]
     relations: tuple[Relation, ...]
+    effects: tuple[Effect, ...]
     optional_groups: tuple[str, ...]
     whole: Bools
     single: Bools
@@ -80,8 +79,54 @@ class Rules:
             )
         return np.array([f.scale for f in self.features], dtype=np.float64)
 
+    @cached_property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What ties columns together, in the order in which points are settled."""
+        every: tuple[Constraint, ...] = (self.effects_in_numbers, self.relations_in_numbers)
+        return tuple(constraint for constraint in every if constraint.names)
+
+    @cached_property
+    def effects_in_numbers(self) -> Effects:
+        """The effects as arrays."""
+        names = [feature.name for feature in self.features]
+        low = np.fmax([-np.inf if f.low is None else f.low for f in self.features], self.room[0])
+        high = np.fmin([np.inf if f.high is None else f.high for f in self.features], self.room[1])
+        return Effects(self.effects, names, low, high, self._on_grid)
+
+    @cached_property
+    def relations_in_numbers(self) -> Relations:
+        """The relations as arrays."""
+        return Relations(self.relations, [feature.name for feature in self.features], self.single)
+
+    @cached_property
+    def follows(self) -> Bools:
+        """Columns that nobody acts on, because they follow from others: (d,) bool."""
+        none = np.zeros(len(self.features), dtype=bool)
+        return np.any([none, *(c.follows for c in self.constraints)], axis=0)
+
+    def _on_grid(self, j: int, wanted: Floats, own: Floats) -> Floats:
+        """Bring values of one column onto its grid, within what its dtype has room for: (n,)."""
+        kind, numerator, denominator, single, start, levels = self.grid
+        out = np.empty((len(wanted), 1))
+        low, high = (np.full((len(wanted), 1), end[j]) for end in self.room)
+        one, listed = slice(j, j + 1), levels[start[j] : start[j + 1]]
+        grids.snap(
+            np.ascontiguousarray(wanted[:, None]),
+            np.ascontiguousarray(own[:, None]),
+            low,
+            high,
+            np.zeros(1, dtype=bool),
+            *(kind[one], numerator[one], denominator[one], single[one]),
+            np.array([0, len(listed)]),
+            listed,
+            out,
+        )
+        return np.asarray(out[:, 0])
+
     def unit(self, norm: Norm) -> Floats:
         """Cost of moving by 1 in each column, or of another category: (d,) float64.
+
+        What follows from other columns costs nothing.
 
         A change of a one-hot group moves two members; together they cost as much as a change of
         one category does. Where none may be set, taking up or giving up the only one is half of it.
@@ -89,7 +134,7 @@ class Rules:
         share = {1: 0.5, 2: np.sqrt(0.5)}[norm]
         halves = np.array([share if f.kind == "onehot" else 1.0 for f in self.features])
         weight = np.array([f.weight for f in self.features])
-        return np.asarray(weight * halves / self.scale)
+        return np.where(self.follows, 0.0, weight * halves / self.scale)
 
     @cached_property
     def fill_cost(self) -> Floats:
@@ -141,8 +186,12 @@ class Rules:
 
     @cached_property
     def features_of_columns(self) -> Bools:
-        """Columns that are one feature to a person, a one-hot group or one alone: (f, d) bool."""
+        """Columns that are one feature to a person, a one-hot group or one alone: (f, d) bool.
+
+        What follows from others is left out: it is nothing that a person does.
+        """
         alone = [[j] for j, f in enumerate(self.features) if f.group is None]
+        alone = [[j] for [j] in alone if not self.follows[j]]
         together = [*alone, *(members.tolist() for members in self.groups.values())]
         out = np.zeros((len(together), len(self.features)), dtype=bool)
         for k, columns in enumerate(sorted(together)):
@@ -158,28 +207,19 @@ class Rules:
         return start, flat.astype(np.int64), optional
 
     @cached_property
-    def relation_arrays(self) -> tuple[Floats, Floats]:
-        """Coefficients and bounds of the relations: (r, d) and (r,) float64."""
-        place = {f.name: j for j, f in enumerate(self.features)}
-        matrix = np.zeros((len(self.relations), len(self.features)))
-        for i, relation in enumerate(self.relations):
-            for name, coefficient in relation.terms:
-                matrix[i, place[name]] = coefficient
-        return matrix, np.array([relation.bound for relation in self.relations], dtype=np.float64)
-
-    @cached_property
     def is_free(self) -> bool:
         """Whether every known value may become every other known value."""
-        return not self.relations and all(
+        return not self.constraints and all(
             f.change == "any" and f.low is None and f.high is None for f in self.features
         )
 
     # --- what is allowed -------------------------------------------------------------------------
 
     def bounds(self, X: Floats) -> tuple[Floats, Floats]:
-        """Least and greatest allowed value of each column for each applicant: (n, d) each.
+        """Minimum and maximum of each column for each applicant: (n, d) each.
 
-        A low above its high is a column with nowhere to go.
+        What an applicant has is always allowed, also outside of these bounds: a stated range says
+        where a change may lead. Where a change leads nowhere, both are the applicant's own value.
         """
         return self._bounds(X, self.seen)
 
@@ -202,45 +242,46 @@ class Rules:
                 low[:, j] = np.fmax(low[:, j], X[:, j])
             if f.change in {"none", "decrease"}:
                 high[:, j] = np.fmin(high[:, j], X[:, j])
-        return np.fmax(low, room[0]), np.fmin(high, room[1])
+        low, high = np.fmax(low, room[0]), np.fmin(high, room[1])
+        nowhere = ((low > high) | self.follows) & ~np.isnan(X)
+        return np.where(nowhere, X, low), np.where(nowhere, X, high)
 
-    def snap(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+    def reach(self, X: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Widen bounds to all that a point may come to hold, what follows included: (n, d) each."""
+        low, high = low.copy(), high.copy()
+        for constraint in self.constraints:
+            constraint.widen(X, low, high)
+        return low, high
+
+    def settle(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
         """Bring wanted points onto the nearest values that the applicants may have: (n, d).
 
-        Column by column, and group by group: relations are not looked at.
+        Column by column and group by group; then what follows from these is written. Conditions
+        that no single value meets, such as relations, are not looked at: see `keeps`.
         """
         Z = np.ascontiguousarray(Z, dtype=np.float64)
         out = np.empty_like(Z)
         grids.snap(Z, X, bounds[0], bounds[1], self.may_fill, *self.grid, out)
         if self.groups:
             grids.settle_groups(Z, X, bounds[0], bounds[1], *self._group_arrays, out)
+        for constraint in self.constraints:
+            constraint.settle(out, X)
         return out
 
-    def keeps_relations(self, Z: Floats) -> Bools:
-        """Whether each point keeps all relations: (n,) bool."""
-        return np.asarray(self._excess(Z).max(axis=1, initial=-np.inf) <= 0)
-
-    def _excess(self, Z: Floats) -> Floats:
-        """By how much each relation is broken, beyond rounding: (n, relations)."""
-        matrix, bound = self.relation_arrays
-        slack = np.where(self.single, SINGLE_SLACK, SLACK)
-        out = np.empty((len(Z), len(bound)))
-        for i in range(len(bound)):
-            involved = matrix[i] != 0
-            with np.errstate(over="ignore", invalid="ignore"):
-                terms = Z[:, involved] * matrix[i, involved]
-                rounding = np.abs(terms) @ slack[involved] + SLACK * abs(bound[i])
-                excess = terms.sum(axis=1) - bound[i] - rounding
-            out[:, i] = np.where(np.isnan(excess), -1.0, excess)
-        return out
+    def keeps(self, Z: Floats, X: Floats) -> Bools:
+        """Whether each point, settled for its applicant, keeps all that ties columns: (n,) bool."""
+        kept = np.ones(len(Z), dtype=bool)
+        for constraint in self.constraints:
+            kept &= ~constraint.broken(Z, X).any(axis=1)
+        return kept
 
     # --- what is broken, what it costs -----------------------------------------------------------
 
     def broken(self, Z: Floats, X: Floats) -> list[list[str]]:
         """Name, for each point, what it breaks for its applicant."""
         bounds = self.bounds(X)
-        outside = self._outside(Z, X, bounds)
-        excess = self._excess(Z)
+        outside = self._outside(Z, X, bounds) & ~self.follows
+        tied = [(c.names, c.broken(Z, X)) for c in self.constraints]
         found: list[list[str]] = []
         for i in range(len(Z)):
             names: dict[str, None] = {}
@@ -251,14 +292,15 @@ class Rules:
                 else:
                     how = "fixed" if f.change == "none" else "one member must be set"
                     names[f"{f.group} ({how})"] = None
-            names.update({self.relations[r].text: None for r in np.flatnonzero(excess[i] > 0)})
+            for texts, broken in tied:
+                names.update({texts[k]: None for k in np.flatnonzero(broken[i])})
             found.append(list(names))
         return found
 
     def _outside(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Bools:
-        same = ~self.changed(self.snap(Z, X, bounds), Z)
+        settled = same(self.settle(Z, X, bounds), Z)
         # A table in double precision may hold what came from one in single precision.
-        same |= ~self.changed(self._in_single.snap(Z, X, bounds), Z)
+        settled |= same(self._in_single.settle(Z, X, bounds), Z)
         with np.errstate(invalid="ignore"):
             beyond = (bounds[0] > Z) | (bounds[1] < Z)
             # What was seen bounds our advice, not what a caller brings.
@@ -269,7 +311,7 @@ class Rules:
             & ~self.whole
         )
         known = ~np.isnan(Z) & ~np.isnan(X)
-        outside = (known & beyond & (stated | moved)) | (~(free & known) & ~same)
+        outside = (known & beyond & (Z != X) & (stated | moved)) | (~(free & known) & ~settled)
         return np.asarray(outside | np.isinf(Z))
 
     def _complaint(self, f: Feature, z: float, x: float) -> str:
@@ -287,7 +329,7 @@ class Rules:
 
     def changed(self, Z: Floats, X: Floats) -> Bools:
         """Which cells differ: (n, d) bool."""
-        return np.asarray((Z != X) & ~(np.isnan(Z) & np.isnan(X)))
+        return ~same(Z, X)
 
     def n_changes(self, Z: Floats, X: Floats) -> NDArray[np.int64]:
         """Number of features that differ, a one-hot group counted once: (n,)."""
@@ -318,19 +360,34 @@ class Rules:
             return np.asarray(largest[:, 0] * np.sqrt(((moved / largest) ** 2).sum(axis=1)))
 
     def words(self, z: Floats, x: Floats) -> list[str]:
-        """Say what changes for one applicant, a line a feature."""
-        lines = []
+        """Say what changes for one applicant, a line a feature, with what follows from it."""
+        lines: dict[str, str] = {}
         changed = self.changed(z[None], x[None])[0]
-        done: set[str] = set()
-        for j in np.flatnonzero(changed):
+        for j in np.flatnonzero(changed & ~self.follows):
             f = self.features[j]
             if f.group is None:
-                lines.append(f"{f.name}: {f.say(x[j])} → {f.say(z[j])}")
-            elif f.group not in done:
-                done.add(f.group)
+                lines[f.name] = f"{f.name}: {f.say(x[j])} → {f.say(z[j])}"
+            elif f.group not in lines:
                 before, after = (self.member(f.group, point) for point in (x, z))
-                lines.append(f"{f.group}: {before} → {after}")
-        return lines
+                lines[f.group] = f"{f.group}: {before} → {after}"
+        self._add_effects(lines, changed, z, x)
+        return list(lines.values())
+
+    def _add_effects(self, lines: dict[str, str], changed: Bools, z: Floats, x: Floats) -> None:
+        """Say what a change brings about behind the last of its causes."""
+        place = {f.name: j for j, f in enumerate(self.features)}
+        causes: dict[str, str] = {}
+        for effect in in_order(self.effects):
+            j = place[effect.feature]
+            named = [name for name, _ in effect.terms if changed[place[name]]]
+            if not changed[j] or not named:
+                continue
+            # What is brought about may bring about more: all of it stands behind the first cause.
+            cause = causes.get(named[-1], named[-1])
+            causes[effect.feature] = cause
+            f = self.features[j]
+            if cause in lines:
+                lines[cause] += f", {effect.say(z[j] - x[j], f.say(x[j]), f.say(z[j]))}"
 
     def member(self, group: str, point: Floats) -> str:
         """Name the member of a one-hot group that a point has."""

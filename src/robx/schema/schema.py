@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.parameters import is_number, require
 from robx.schema.codec import Codec
+from robx.schema.effect import Effect, in_order
 from robx.schema.feature import Feature
 from robx.schema.files import read_plain, write_plain
 from robx.schema.projection import project
@@ -35,6 +36,9 @@ class Schema:
         Linear inequalities that every answer keeps, such as ``"open_accounts <= all_accounts"``.
     optional_groups : sequence of str
         One-hot groups that may have no member set.
+    effects : mapping from str to str, or sequence of Effect
+        What a change brings about, such as ``{"age": "+1 * years_employed"}``: the feature on the
+        left follows from the changes on the right, costs nothing and may be a fixed one.
 
     Examples
     --------
@@ -52,17 +56,20 @@ class Schema:
     features: tuple[Feature, ...]
     relations: tuple[Relation, ...]
     optional_groups: tuple[str, ...]
+    effects: tuple[Effect, ...]
 
     def __init__(
         self,
         features: Iterable[Feature],
         relations: Iterable[str | Relation] = (),
         optional_groups: Iterable[str] = (),
+        effects: Mapping[str, Any] | Iterable[Effect] = (),
     ) -> None:
         for name, value in (
             ("features", features),
             ("relations", relations),
             ("optional_groups", optional_groups),
+            ("effects", effects),
         ):
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(f"The {name} of a schema must be a list. Got {value!r}.")
@@ -73,6 +80,7 @@ class Schema:
         object.__setattr__(self, "features", columns)
         object.__setattr__(self, "relations", ties)
         object.__setattr__(self, "optional_groups", tuple(optional_groups))
+        object.__setattr__(self, "effects", _read_effects(effects))
         for complaint in _complaints(self):
             raise InvalidInput(f"The schema contradicts itself: {complaint}.")
 
@@ -109,6 +117,7 @@ class Schema:
         /,
         *,
         relations: Sequence[str] | None = None,
+        effects: Mapping[str, Any] | None = None,
         **by_name: Feature | Mapping[str, Any],
     ) -> Schema:
         """Return a copy with some features changed.
@@ -120,6 +129,8 @@ class Schema:
             words can be given as keywords.
         relations : sequence of str, optional
             New relations, in place of those there are.
+        effects : mapping from str to str, optional
+            New effects, in place of those there are.
         """
         if changes is not None and not isinstance(changes, Mapping):
             raise InvalidInput(
@@ -144,7 +155,8 @@ class Schema:
                 change if isinstance(change, Feature) else _respecified(feature, dict(change))
             )
         kept = self.relations if relations is None else tuple(relations)
-        return Schema(tuple(features), kept, self.optional_groups)
+        following = self.effects if effects is None else effects
+        return Schema(tuple(features), kept, self.optional_groups, following)
 
     def fit(self, X: Any) -> Schema:
         """Return a copy in which every feature without a scale has the range of its column in X."""
@@ -185,7 +197,7 @@ class Schema:
         """Make a schema from plain values, as `to_dict` gives them."""
         if not isinstance(plain, Mapping) or not isinstance(plain.get("features"), list):
             raise InvalidInput("A schema file holds a mapping with a list of 'features'.")
-        unknown = set(plain) - {"robx_schema", "features", "relations", "optional_groups"}
+        unknown = set(plain) - {"robx_schema", "features", "relations", "optional_groups", "effects"}
         if unknown:
             raise InvalidInput(f"A schema file has no field {sorted(map(str, unknown))[0]!r}.")
         if plain.get("robx_schema", FORMAT) != FORMAT:
@@ -204,12 +216,8 @@ class Schema:
             features.append(Feature(str(fields["name"])))
             rest = {str(k): v for k, v in fields.items() if k != "name"}
             features[-1] = _respecified(features[-1], rest)
-        relations, optional = plain.get("relations"), plain.get("optional_groups")
-        return cls(
-            tuple(features),
-            () if relations is None else relations,
-            () if optional is None else optional,
-        )
+        rest = (plain.get(name) for name in ("relations", "optional_groups", "effects"))
+        return cls(tuple(features), *(() if part is None else part for part in rest))
 
     def to_dict(self) -> dict[str, Any]:
         """Give the schema as plain values."""
@@ -221,6 +229,8 @@ class Schema:
             plain["relations"] = [relation.text for relation in self.relations]
         if self.optional_groups:
             plain["optional_groups"] = list(self.optional_groups)
+        if self.effects:
+            plain["effects"] = {effect.feature: effect.to_plain() for effect in self.effects}
         return plain
 
     # --- looked at -------------------------------------------------------------------------------
@@ -264,7 +274,9 @@ class Schema:
             more = [f"{len(words) - 6} more"] if len(words) > 6 else []
             levels = (" < " if f.kind == "ordinal" else ", ").join(words[:6] + more)
             scale = "" if f.scale is None else f"{f.scale:g}"
-            lines.append((f.name, kind, f.constraint(), scale, levels))
+            effect = next((e for e in self.effects if e.feature == f.name), None)
+            may = f.constraint() if effect is None else f"follows from {effect.text}"
+            lines.append((f.name, kind, may, scale, levels))
         if not any(line[4] for line in lines[1:]):
             lines = [(*line[:4], "") for line in lines]
         width = [max(len(line[i]) for line in lines) for i in range(4)]
@@ -363,6 +375,7 @@ class Schema:
         return Rules(
             self.features,
             self.relations,
+            self.effects,
             self.optional_groups,
             codec.whole,
             codec.single,
@@ -389,7 +402,7 @@ class Schema:
             # Nobody to compare with: no value is anybody's own, and none has moved.
             anyone = tuple(feature.replaced(change="any") for feature in self.features)
             nobody = np.where(np.isnan(points), np.nan, np.where(points == np.inf, -np.inf, np.inf))
-            return points, nobody, replace(self, features=anyone).rules(codec, None)
+            return points, nobody, replace(self, features=anyone, effects=()).rules(codec, None)
         # Tables of a kind are stored alike, but for a column of nothing, which has no dtype.
         alike = Layout.of(applicants).kind == codec.layout.kind
         people = (codec if alike else self._codec(applicants)).read(applicants, "applicants")
@@ -419,6 +432,18 @@ def _respecified(feature: Feature, changes: dict[str, Any]) -> Feature:
     return feature.replaced(**changes)
 
 
+def _read_effects(effects: Mapping[str, Any] | Iterable[Effect]) -> tuple[Effect, ...]:
+    if isinstance(effects, Mapping):
+        return in_order([Effect.parse(str(name), plain) for name, plain in effects.items()])
+    given = list(effects)
+    if not all(isinstance(effect, Effect) for effect in given):
+        raise InvalidInput(
+            "The effects of a schema must be a mapping such as {'age': '+1 * years_employed'}. "
+            f"Got {given!r}."
+        )
+    return in_order(given)
+
+
 def _complaints(schema: Schema) -> Iterator[str]:
     names = list(schema.names)
     doubled = sorted({name for name in names if names.count(name) > 1})
@@ -436,9 +461,20 @@ def _complaints(schema: Schema) -> Iterator[str]:
     for group in schema.optional_groups:
         if group not in groups:
             yield f"there is no one-hot group {group!r} to be optional"
-    for relation in schema.relations:
-        for name, _ in relation.terms:
+    ties = [(f"relation {r.text!r}", [name for name, _ in r.terms]) for r in schema.relations]
+    ties += [
+        (f"effect {e.text!r} on {e.feature!r}", [e.feature, *(name for name, _ in e.terms)])
+        for e in schema.effects
+    ]
+    for what, named in ties:
+        for name in named:
             if name not in names:
-                yield f"the relation {relation.text!r} names {name!r}, which is no feature"
+                yield f"the {what} names {name!r}, which is not a feature"
             elif not schema[name].is_number:
-                yield f"the relation {relation.text!r} needs numbers, and {name!r} is not one"
+                yield f"the {what} needs numbers, and {name!r} is not one"
+    followed = [effect.feature for effect in schema.effects]
+    for name in followed:
+        if followed.count(name) > 1:
+            yield f"more than one effect is on {name!r}; write them as one sum"
+        elif schema[name].may_fill:
+            yield f"{name!r} follows from an effect, so it cannot be filled in"
