@@ -16,7 +16,7 @@ from robx.methods.tau import Tau, check_tau, tau_in_numbers
 from robx.parameters import check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
-from robx.robustness.draws import Kind
+from robx.robustness.draws import DrawKind
 from robx.schema import Norm
 
 #: How many accepted points are measured where none passed the test.
@@ -56,7 +56,7 @@ class Conservative(Method):
     tau: Tau = "auto"
     sigma: float = 0.1
     n_draws: int | None = None
-    draws: Kind = "sobol"
+    draws: DrawKind = "sobol"
     rng: int | None = None
     max_tries: int = 100_000
 

@@ -23,7 +23,7 @@ from robx.parameters import check_number, check_whole, require
 from robx.problem import Applicants, Problem, SearchResult
 from robx.retrained import Panel
 from robx.robustness import Noise
-from robx.robustness.draws import Kind as Draws
+from robx.robustness.draws import DrawKind
 
 #: What level "auto" takes, with retrained models and with noise alone.
 LEVELS = {"models": 0.7, "noise": 0.75}
@@ -101,7 +101,7 @@ class Frugal(Method):
     max_tests: int = 2000
     sigma: float = 0.1
     n_draws: int | None = 256
-    draws: Draws = "sobol"
+    draws: DrawKind = "sobol"
     rng: int | None = None
     max_tries: int = 100_000
 

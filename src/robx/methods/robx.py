@@ -26,7 +26,7 @@ from robx.methods.walks import Walks
 from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
-from robx.robustness.draws import Kind
+from robx.robustness.draws import DrawKind
 
 #: Walks of smaller steps have too many of them.
 LEAST_STEP = 1e-3
@@ -93,7 +93,7 @@ class RobX(Method):
     n_targets: int = 5
     sigma: float = 0.1
     n_draws: int | None = None
-    draws: Kind = "sobol"
+    draws: DrawKind = "sobol"
     rng: int | None = None
     staged: bool = True
     max_tries: int = 100_000

@@ -24,9 +24,9 @@ from scipy.special import ndtri
 from robx.errors import InvalidInput
 from robx.kernels.neighbourhood import prefix_tables
 
-Kind = Literal["sobol", "gaussian"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-DEFAULT_DRAWS: dict[Kind, int] = {"sobol": 1024, "gaussian": 1000}
+DrawKind = Literal["sobol", "gaussian"]
+DRAW_KINDS: tuple[DrawKind, ...] = get_args(DrawKind)
+DEFAULT_DRAWS: dict[DrawKind, int] = {"sobol": 1024, "gaussian": 1000}
 
 SOBOL_BITS = 30
 SOBOL_MOST_COLUMNS = 21_201
@@ -52,7 +52,7 @@ class Tables:
 class Draws:
     """Standard Gaussian draws: `noise` is (n_draws, d) float64."""
 
-    kind: Kind
+    kind: DrawKind
     seed: int
     noise: NDArray[np.float64]
 
@@ -100,7 +100,7 @@ def _aligned_words(shape: tuple[int, ...]) -> NDArray[np.uint64]:
 
 
 @lru_cache(maxsize=8)
-def draw(kind: Kind, n_draws: int, n_features: int, seed: int) -> Draws:
+def draw(kind: DrawKind, n_draws: int, n_features: int, seed: int) -> Draws:
     """Make draws, or take the ones made last time.
 
     A shorter sequence is the beginning of a longer one with the same seed.
@@ -132,12 +132,12 @@ def _sobol(n_draws: int, n_features: int, seed: int) -> NDArray[np.float64]:
 
 
 def make_draws(
-    kind: Kind, n_draws: int | None, n_features: int, rng: int | np.random.Generator | None
+    kind: DrawKind, n_draws: int | None, n_features: int, rng: int | np.random.Generator | None
 ) -> Draws:
     """Check what a caller asked for, and make it."""
-    if kind not in KINDS:
+    if kind not in DRAW_KINDS:
         raise InvalidInput(
-            f"The 'draws' parameter must be one of {', '.join(map(repr, KINDS))}. "
+            f"The 'draws' parameter must be one of {', '.join(map(repr, DRAW_KINDS))}. "
             f"Got {kind!r} instead."
         )
     number = DEFAULT_DRAWS[kind] if n_draws is None else n_draws

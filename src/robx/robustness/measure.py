@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import available_threads, in_threads
-from robx.robustness.draws import Draws, Kind, make_draws, seed_of
+from robx.robustness.draws import Draws, DrawKind, make_draws, seed_of
 from robx.robustness.exact import exact_stability
 from robx.robustness.probe import Probe, open_probe
 from robx.tables import parts
@@ -72,7 +72,7 @@ def stability(
     sigma: float | ArrayLike | Mapping[str, float] = 0.1,
     n_draws: int | None = None,
     scale: ArrayLike | Mapping[str, float] | object | None = None,
-    draws: Kind | Literal["exact"] = "sobol",
+    draws: DrawKind | Literal["exact"] = "sobol",
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
 ) -> Stability:
@@ -154,7 +154,7 @@ def is_stable(
     sigma: float | ArrayLike | Mapping[str, float] = 0.1,
     n_draws: int | None = None,
     scale: ArrayLike | Mapping[str, float] | object | None = None,
-    draws: Kind = "sobol",
+    draws: DrawKind = "sobol",
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
 ) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Floats
-from robx.robustness.draws import Draws, Kind, make_draws, seed_of
+from robx.robustness.draws import Draws, DrawKind, make_draws, seed_of
 from robx.robustness.measure import Stability, measure, passes
 from robx.robustness.noise import per_column, spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
@@ -37,7 +37,7 @@ class Noise:
 
     sigma: float | Mapping[str, float] = 0.1
     n_draws: int | None = None
-    draws: Kind = "sobol"
+    draws: DrawKind = "sobol"
     rng: int = 0
     staged: bool = True
 

@@ -192,6 +192,32 @@ def read_matrix(X: object, columns: Sequence[Column], *, named: bool, what: str 
     return raw
 
 
+def check_columns(X: Any, columns: Sequence[Column], *, named: bool, what: str = "X") -> None:
+    """Raise `InvalidInput` unless a table has the columns that a model takes, of their types.
+
+    Values are not looked at; the parameters are those of `read_matrix`.
+    """
+    frame = as_frame(X, what)
+    if frame is None:
+        _from_array(X, columns, what)
+        return
+    for column, place in zip(columns, _places(frame, columns, named, what), strict=True):
+        series = frame[:, place]
+        dtype = series.dtype
+        is_number = dtype.is_numeric() or dtype == nw.Boolean
+        if series.is_null().all() or (is_number and not column.is_category):
+            continue
+        if not column.is_category:
+            raise InvalidInput(
+                f"Column '{column.name}' of {what} holds {dtype}; the model takes numbers there."
+            )
+        if column.categories is None and dtype == nw.String:
+            raise InvalidInput(
+                f"Column '{column.name}' of {what} holds text; the model knows its categories "
+                "only by number."
+            )
+
+
 def as_frame(X: object, what: str) -> nw.DataFrame[Any] | None:
     """Give a frame of any library as narwhals has it, and None for what is not a frame."""
     if isinstance(X, np.ndarray):
@@ -253,20 +279,25 @@ def _from_array(X: object, columns: Sequence[Column], what: str) -> Matrix:
 def _from_frame(
     frame: nw.DataFrame[Any], columns: Sequence[Column], named: bool, what: str
 ) -> Matrix:
-    have = respelled(frame.columns, [column.name for column in columns] if named else ())
+    raw = np.empty((len(frame), len(columns)), dtype=np.float64)
+    for j, place in enumerate(_places(frame, columns, named, what)):
+        raw[:, j] = _read_series(frame[:, place], columns[j], what)
+    return raw
+
+
+def _places(
+    frame: nw.DataFrame[Any], columns: Sequence[Column], named: bool, what: str
+) -> list[int]:
+    """Find the columns in a frame: by name, or as they stand for a model without names."""
     if named:
-        positions = match_names(have, [column.name for column in columns], what)
-    elif len(have) != len(columns):
+        names = [column.name for column in columns]
+        return match_names(respelled(frame.columns, names), names, what)
+    if len(frame.columns) != len(columns):
         raise InvalidInput(
             f"{what} must have the {len(columns)} columns that the model was trained on. "
-            f"Got {len(have)}: {_listed(have)}."
+            f"Got {len(frame.columns)}: {_listed([str(name) for name in frame.columns])}."
         )
-    else:
-        positions = list(range(len(have)))
-    raw = np.empty((len(frame), len(columns)), dtype=np.float64)
-    for j, (column, position) in enumerate(zip(columns, positions, strict=True)):
-        raw[:, j] = _read_series(frame[:, position], column, what)
-    return raw
+    return list(range(len(columns)))
 
 
 def respelled(have: Sequence[object], want: Sequence[str]) -> list[str]:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.tables import Category, column_names
+from robx.trees.model import Model
 from robx.trees.targets import choose_target, class_labels
 
 
-class BlackBox:
+class BlackBox(Model):
     """A model known only by the probabilities it gives.
 
     Takes the same two calls as a `TreeEnsemble`, `score` and `robx.stability`, for a Pipeline, a
@@ -56,7 +57,28 @@ class BlackBox:
         self._classes = class_labels(model) if hasattr(model, "classes_") else None
         if self._classes is not None:
             self.target, self._place = choose_target(target, self._classes)
-        self.names = _trained_names(model)
+        self._names = _trained_names(model)
+        self.source = f"{type(model).__module__}.{type(model).__qualname__}"
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns that the model was trained on; None if it does not know them."""
+        return self._names
+
+    @property
+    def known_names(self) -> tuple[str, ...] | None:
+        """The same as `names`: none are made up."""
+        return self._names
+
+    @property
+    def digest(self) -> None:
+        """None: what is in a black box is not known."""
+        return None
+
+    @property
+    def trees(self) -> None:
+        """None: only scores are known."""
+        return None
 
     def score(self, X: object) -> NDArray[np.float64]:
         """Probability of the target class for each row.
@@ -90,14 +112,24 @@ class BlackBox:
             )
         return answer
 
-    def ordered(self, X: Any) -> Any:
+    def check_columns(self, X: object, what: str = "X") -> None:
+        """See `Model.check_columns`. Types are not checked: only the model knows them."""
+        n_columns = self.ordered(X, what).shape[1]
+        wanted = getattr(self.model, "n_features_in_", n_columns)
+        if wanted != n_columns:
+            raise InvalidInput(
+                f"{what} must have the {wanted} columns that the model was trained on. "
+                f"Got {n_columns}."
+            )
+
+    def ordered(self, X: Any, what: str = "X") -> Any:
         """Return the table with its columns in the model's order."""
         have = column_names(X)
         if have is None:
             table = np.asarray(X)
             if table.ndim != 2:
                 raise InvalidInput(
-                    f"X must have two dimensions (rows, columns). Got shape {table.shape}."
+                    f"{what} must have two dimensions (rows, columns). Got shape {table.shape}."
                 )
             return table
         if self.names is None or have == self.names:
@@ -106,7 +138,7 @@ class BlackBox:
         if missing or len(have) != len(self.names):
             extra = [name for name in have if name not in self.names]
             raise InvalidInput(
-                f"X must have the columns that the model was trained on. Missing: {missing}; "
+                f"{what} must have the columns that the model was trained on. Missing: {missing}; "
                 f"not known: {extra}."
             )
         return nw.from_native(X, eager_only=True).select(list(self.names)).to_native()

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from robx.arrays import Floats
 from robx.errors import InvalidInput, InvalidModel
 from robx.kernels import trees as kernels
-from robx.tables import Category, Column, read_matrix
+from robx.tables import Category, Column, check_columns, read_matrix
+from robx.trees.model import Model
 from robx.trees.walk import Walk, make_walk
 
 Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
@@ -33,7 +34,7 @@ KernelArrays = tuple[Ints, Floats, Any, Ints, Any, Any, Ints, Ints, Ints, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class TreeEnsemble:
+class TreeEnsemble(Model):
     """A tree ensemble as flat arrays; the score is the probability of the target class.
 
     Made by `robx.import_model`, not by hand. Two ensembles are equal when their `digest` is.
@@ -105,6 +106,16 @@ class TreeEnsemble:
     def names(self) -> tuple[str, ...]:
         """Names of the input columns, in the model's order."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def known_names(self) -> tuple[str, ...] | None:
+        """The same where they come from the training table, None where they are made up."""
+        return self.names if self.named else None
+
+    @property
+    def trees(self) -> TreeEnsemble:
+        """The ensemble itself."""
+        return self
 
     @property
     def n_trees(self) -> int:
@@ -183,6 +194,10 @@ class TreeEnsemble:
     def read(self, X: object, what: str = "X") -> Floats:
         """Read a table into the numbers that the splits are written in: (n, d) float64."""
         return read_matrix(X, self.columns, named=self.named, what=what)
+
+    def check_columns(self, X: object, what: str = "X") -> None:
+        """See `Model.check_columns`."""
+        check_columns(X, self.columns, named=self.named, what=what)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ensemble to a file that `robx.import_model` reads back: no pickle, only data.
