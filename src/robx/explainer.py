@@ -17,7 +17,7 @@ from robx.modelfiles import with_categories
 from robx.parameters import check_whole
 from robx.problem import Problem
 from robx.progress import Progress
-from robx.retrained import certified, import_models, refuse_seen, retrainings
+from robx.retrained import certified, import_models, retrainings
 from robx.scenarios import read_labels
 from robx.schema import Schema
 from robx.tables import Category, count_rows
@@ -233,7 +233,7 @@ def _is_shuffled(X_train: Any, y_train: Any) -> bool:
 
 def _refuse_seen(problem: Problem, certifying: list[Any], models: Sequence[Any] | None) -> None:
     try:
-        refuse_seen(problem, certifying)
+        problem.used_models.refuse(certifying)
     except InvalidInput as error:
         if models is None:
             raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robx.errors import InvalidInput
-from robx.methods.tau import check_tau
+from robx.methods.point_tests import check_tau
 from robx.problem import Problem
 from robx.retrained import import_models, scores
 from robx.robustness import Noise

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.methods import Conservative, RobX
-from robx.methods.tau import QUANTILE, sampled_stability
+from robx.methods.point_tests import QUANTILE, sampled_stability
 from robx.parameters import check_number
 from robx.problem import Problem
-from robx.retrained import acceptance, import_models, remember
+from robx.retrained import acceptance, import_models
 from robx.tables import count_rows, take
 
 #: Quantiles of R that the table shows, and that a sweep tries.
@@ -118,7 +118,7 @@ def choose_tau(
         raise InvalidInput(
             f"No row of the support scores above {problem.threshold:g}, so no tau can be chosen."
         )
-    values, rows = sampled_stability(problem, chosen.noise())
+    values, rows = sampled_stability(problem, chosen.noise)
     table = _quantile_table(values, _taus(taus, values, quantile))
     if models is None or applicants is None:
         tau = float(np.quantile(values, quantile))
@@ -126,7 +126,7 @@ def choose_tau(
         return TauChoice(tau, reason, table)
     later = import_models(problem, models)
     choice = _sweep(problem, applicants, later, chosen, table, validity)
-    remember(problem, later)
+    problem.used_models.add(later)
     return choice
 
 
@@ -146,7 +146,7 @@ def _sweep(
         asked = np.array([status != "already accepted" for status in answer.status], dtype=bool)
         if not asked.any():
             raise InvalidInput("choose_tau needs applicants whom the model declines. Got none.")
-        points = problem.as_trained(take(answer.points, np.flatnonzero(answer.ok)))
+        points = problem.codec.as_trained(take(answer.points, np.flatnonzero(answer.ok)))
         kept = acceptance(models, points, problem.threshold)
         lines.append(
             {

@@ -10,7 +10,7 @@ from typing import Any
 from robx.errors import InvalidInput
 from robx.parameters import is_number
 from robx.tables import Category
-from robx.trees import BlackBox, TreeEnsemble
+from robx.trees import Model
 
 #: Distributions that a model's library comes from, by the word that its source begins with.
 LIBRARIES = {
@@ -20,31 +20,15 @@ LIBRARIES = {
 }
 
 
-def origin_of(
-    model: TreeEnsemble | BlackBox, n_features: int, n_support: int, threshold: float
-) -> dict[str, Any]:
+def origin_of(model: Model, n_features: int, n_support: int, threshold: float) -> dict[str, Any]:
     """Tell, in plain values, what answers are about to be made with."""
     return {
-        "model": {**about_model(model), "n_features": n_features},
+        "model": {**model.about(), "n_features": n_features},
         "target": plain_label(model.target),
         "threshold": threshold,
         "n_support": n_support,
         "versions": _versions(model),
     }
-
-
-def about_model(model: TreeEnsemble | BlackBox) -> dict[str, Any]:
-    """Tell a model from others; a black box has no digest, for nobody knows what is in it."""
-    if isinstance(model, TreeEnsemble):
-        return {
-            "kind": "tree ensemble",
-            "digest": model.digest,
-            "source": model.source,
-            "n_trees": model.n_trees,
-        }
-    kind = type(model.model)
-    source = f"{kind.__module__}.{kind.__qualname__}"
-    return {"kind": "black box", "digest": None, "source": source, "n_trees": None}
 
 
 def checked_origin(plain: Any) -> dict[str, Any]:
@@ -73,15 +57,14 @@ def plain_label(label: Any) -> Category | None:
     return plain if plain is None or isinstance(plain, str | bool | int | float) else str(plain)
 
 
-def _versions(model: TreeEnsemble | BlackBox) -> dict[str, str]:
+def _versions(model: Model) -> dict[str, str]:
     found = {
         "robx": _version("robx"),
         "python": platform.python_version(),
         "numpy": _version("numpy"),
         "scikit-learn": _version("scikit-learn"),
     }
-    source = model.source if isinstance(model, TreeEnsemble) else ""
-    for name in LIBRARIES.get(source.split(" ")[0], ()):
+    for name in LIBRARIES.get(model.source.split(" ")[0], ()):
         known = _version(name)
         found |= {name.removesuffix("-cpu"): known} if known is not None else {}
     return {name: known for name, known in found.items() if known is not None}

@@ -8,6 +8,16 @@ from enum import StrEnum
 class Status(StrEnum):
     """How the search for one applicant ended.
 
+    - ``OK``: there is an answer that keeps every promise.
+    - ``ACCEPTED``: the model accepts the applicant as they are.
+    - ``UNSTABLE``: the answer is the best that was found, and does not pass the robustness test.
+    - ``PRECLUDED``: it is proved that no point that the schema allows is accepted by the model.
+    - ``INFEASIBLE``: the row cannot be answered, or the rules for this applicant rule out all that
+      the method knows. Another method may find an answer.
+    - ``NOT_FOUND``: the method looked at all that it looks at. A longer search does not help;
+      other parameters or another method may.
+    - ``BUDGET``: the budget was used up. A longer search may help.
+
     Examples
     --------
     >>> Status.OK == "ok"
@@ -16,8 +26,10 @@ class Status(StrEnum):
 
     OK = "ok"
     ACCEPTED = "already accepted"
+    PRECLUDED = "precluded"
     INFEASIBLE = "infeasible"
     UNSTABLE = "unstable"
+    NOT_FOUND = "nothing found"
     BUDGET = "budget used up"
 
 

@@ -19,7 +19,7 @@ from robx.problem import Problem, coordinates
 from robx.retrained import acceptance
 from robx.robustness import Noise
 from robx.tables import take
-from robx.trees import BlackBox, TreeEnsemble
+from robx.trees import Model
 
 #: Raw outlier factors above this count as this.
 MOST_FACTOR = 10.0
@@ -76,7 +76,7 @@ class Answers(Measured):
         people = problem.read(take(answer.applicants, asked)).matrix
         points = problem.read(table)
         stability = np.full(len(asked), np.nan)
-        stability[answered] = problem.stability(points.matrix[answered], Noise()).value
+        stability[answered] = problem.gate.stability(points.matrix[answered], Noise()).value
         measures = {
             "cost_l1": problem.rules.cost(points.matrix, people, 1),
             "cost_l2": problem.rules.cost(points.matrix, people, 2),
@@ -92,7 +92,7 @@ class Answers(Measured):
             measures[f"lof_raw{suffix}"] = np.minimum(factor, MOST_FACTOR)
         tau = answer.settings.get("tau")
         return cls(
-            points=problem.as_trained(table),
+            points=problem.codec.as_trained(table),
             answered=answered,
             accepted=points.score > problem.threshold,
             measures=measures,
@@ -100,7 +100,7 @@ class Answers(Measured):
             tau=tau if isinstance(tau, float) else None,
         )
 
-    def judged_by(self, models: Sequence[TreeEnsemble | BlackBox], threshold: float) -> Bools:
+    def judged_by(self, models: Sequence[Model], threshold: float) -> Bools:
         """Whether each model accepts each answer: (models, n); none where there is no answer."""
         verdicts = np.zeros((len(models), len(self.answered)), dtype=bool)
         if self.answered.any():
@@ -137,11 +137,11 @@ class Cell(Measured):
         scenario: str,
         seed: int,
         answers: Answers,
-        models: Sequence[TreeEnsemble | BlackBox],
+        models: Sequence[Model],
         threshold: float,
     ) -> Cell:
         """Have new models judge answers."""
-        different = {m.digest if isinstance(m, TreeEnsemble) else id(m.model) for m in models}
+        different = {m.digest or id(m) for m in models}
         return cls(
             method=method,
             scenario=scenario,

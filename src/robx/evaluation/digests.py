@@ -91,7 +91,7 @@ class _Digests:
         if isinstance(value, BlackBox):
             return self._each([value.model, value.target], learned=True)
         if isinstance(value, Problem):
-            known = [value.model, value.all_rows, value.schema, value.threshold]
+            known = [value.model, value.training, value.schema, value.threshold]
             return self._each(known, learned)
         if isinstance(value, type):
             return self._class(value)

@@ -12,12 +12,12 @@ from robx.errors import InvalidInput
 from robx.evaluation.study import Base, Study
 from robx.parameters import check_whole
 from robx.problem import Problem
-from robx.retrained import import_models, refuse_seen
+from robx.retrained import import_models
 from robx.scenarios import Scenario
 from robx.tables import count_rows
-from robx.trees import BlackBox, TreeEnsemble
+from robx.trees import Model
 
-Models = list[TreeEnsemble | BlackBox]
+Models = list[Model]
 #: The name of the scenario where models are given as a list.
 GIVEN = "given models"
 
@@ -96,11 +96,11 @@ def _plan_of_problem(problem: Problem, models: Any, applicants: Any) -> Plan:
     later: dict[str, Models] = {}
     for name, some in given.items():
         later[str(name)] = import_models(problem, [some] if given is models else some)
-        refuse_seen(problem, later[str(name)])
+        problem.used_models.refuse(later[str(name)])
     if (problem.read(applicants, "applicants").score > problem.threshold).all():
         raise InvalidInput("evaluate needs applicants whom the model declines. Got none.")
     base = Base(0, problem, applicants, None)
-    known = [problem.model, problem.all_rows, problem.schema, problem.threshold, applicants]
+    known = [problem.model, problem.training, problem.schema, problem.threshold, applicants]
     return Plan(
         tuple(later),
         (0,),

@@ -24,7 +24,6 @@ from robx.metrics import Outliers
 from robx.parameters import check_jobs, is_whole, require
 from robx.problem import Problem, coordinates
 from robx.progress import Progress
-from robx.retrained import refuse_seen
 from robx.scenarios import Scenario
 from robx.tables import take
 
@@ -193,7 +192,7 @@ class Run:
         if scenario not in work.models:
             work.models[scenario] = self.plan.changed(scenario, work.base, self.n_jobs)
         models = work.models[scenario]
-        refuse_seen(problem, models)
+        problem.used_models.refuse(models)
         cell = Cell.of(method, scenario, seed, answers, models, problem.threshold)
         if self.log is not None:
             self.log.add(key, cell)
@@ -245,7 +244,7 @@ class _Work:
     def fitted(self) -> dict[str, Any]:
         if self._fitted is None:
             problem = self.base.problem
-            rows = {"support": problem.all_rows, "accepted": problem.support.rows}
+            rows = {"support": problem.training, "accepted": problem.support.rows}
             self._fitted = {
                 name: one.fit(coordinates(problem, rows[one.fitted_on]))
                 for name, one in self._outliers.items()

@@ -17,7 +17,7 @@ from robx.scenarios import Scenario, check_estimator, fresh, read_labels
 from robx.scenarios.base import first_sentence
 from robx.schema import Schema
 from robx.tables import Category, count_rows, take
-from robx.trees import BlackBox, TreeEnsemble, import_model
+from robx.trees import BlackBox, Model, import_model
 
 Rows = NDArray[np.intp]
 
@@ -146,7 +146,7 @@ class Study:
             imported = import_model(model, self.target)
         except UnsupportedModel:  # its trees cannot be had, its scores can
             imported = BlackBox(model, self.target)
-        if isinstance(imported, BlackBox):
+        if imported.trees is None:
             schema = self._guess if self.schema is None else self.schema
             return Problem(imported, X, schema, threshold=self.threshold)
         return Problem(model, X, self.schema, self.target, self.threshold)
@@ -158,7 +158,7 @@ class Study:
 
     def changed(
         self, scenario: Scenario, base: Base, n_models: int, n_jobs: int | None
-    ) -> list[TreeEnsemble | BlackBox]:
+    ) -> list[Model]:
         """Train the models that come after a base model."""
         train, _ = self.split(base.seed)
         models = scenario.models(

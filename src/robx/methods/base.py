@@ -1,17 +1,18 @@
-"""What all methods share: one verb, and the last look before an answer goes out."""
+"""What all methods share: one verb, what they need, and the last look before an answer goes out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import Counterfactuals, Status
-from robx.arrays import Floats
-from robx.errors import InvalidInput
+from robx.arrays import Floats, same_rows
+from robx.errors import InvalidInput, UnsupportedModel
+from robx.methods.leaf_space import LeafSpace, held_back_by
 from robx.parameters import check_number
 from robx.problem import Applicants, Problem, SearchResult
 from robx.progress import Progress
@@ -19,10 +20,15 @@ from robx.robustness import Noise
 from robx.schema import Norm, check_norm
 from robx.tables import take
 
+Need = Literal["trees", "labels", "retrained models"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
     """A way of finding counterfactuals: its parameters, and one verb.
+
+    A method of your own is a frozen dataclass that inherits this class and writes `search`; "Write
+    your own method" in the documentation shows one.
 
     Parameters
     ----------
@@ -31,8 +37,13 @@ class Method(ABC):
     """
 
     norm: Norm = 1
+
+    #: What the method cannot do without; `check_needs` compares it with what is there.
+    needs: ClassVar[frozenset[Need]] = frozenset()
     #: Applicants that are answered between two looks at the progress bar.
     chunk: ClassVar[int] = 512
+    # How the stability of answers is measured; a method may have it as a parameter.
+    noise = Noise()
 
     def explain(self, problem: Problem, X: Any, *, progress: bool = False) -> Counterfactuals:
         """Find an answer for each applicant.
@@ -55,62 +66,101 @@ class Method(ABC):
                 f"{type(self).__name__}.explain takes a robx.Problem and then the applicants. Got "
                 f"{type(problem).__name__}."
             )
-        people = problem.read(X)
-        self.check(problem, len(people))
-        with Progress(len(people), type(self).__name__, shown=progress) as bar:
-            found = self.run(problem, people, bar)
-        return finish(self, problem, X, people, found)
+        applicants = problem.read(X)
+        self.check(problem, len(applicants))
+        with Progress(len(applicants), type(self).__name__, shown=progress) as bar:
+            found = self.run(problem, applicants, bar)
+        return finish(self, problem, X, applicants, found)
 
-    def run(self, problem: Problem, people: Applicants, bar: Progress) -> SearchResult:
+    def run(self, problem: Problem, applicants: Applicants, bar: Progress) -> SearchResult:
         """Search for those who need an answer, some at a time; the others are told so."""
-        accepted = people.score > problem.threshold
-        sound = np.array([not trouble for trouble in people.trouble], dtype=bool)
+        accepted = applicants.score > problem.threshold
+        sound = np.array([not trouble for trouble in applicants.trouble], dtype=bool)
         rows = np.flatnonzero(~accepted & sound)
-        bar.add(len(people) - len(rows))
+        bar.add(len(applicants) - len(rows))
         parts = []
         # Also with nobody to answer: what a method says of itself is said once.
         for first in range(0, max(len(rows), 1), self.chunk):
             some = rows[first : first + self.chunk]
-            parts.append(self.search(problem, people.take(some), some))
+            parts.append(self.search(problem, applicants.take(some), some))
             bar.add(len(some))
-        found = SearchResult.joined(parts, people, rows)
+        found = SearchResult.joined(parts, applicants, rows)
         told: SearchResult | None = found
         while told is not None:  # and so is everybody by the base
             for i in np.flatnonzero(~sound):
-                told.refuse(i, Status.INFEASIBLE, people.trouble[i])
+                told.refuse(i, Status.INFEASIBLE, applicants.trouble[i])
             for i in np.flatnonzero(accepted):
                 told.refuse(i, Status.ACCEPTED, "")
+            say_precluded(problem, applicants, told, np.flatnonzero(~accepted & sound))
             told = told.base
         return found
 
     @abstractmethod
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """Search for applicants who are declined and whose rows are sound.
+
+        Every point that is tested or returned comes from ``problem.gate``. A row's answer must not
+        depend on the others.
 
         Parameters
         ----------
         problem : Problem
-        people : m Applicants
+        applicants : m Applicants
         rows : (m,) int
             Their places in the table that was given.
         """
 
-    def check(self, problem: Problem, n_people: int) -> None:  # noqa: ARG002
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """Raise for parameters that make no sense, alone or for this problem."""
         check_norm(self.norm, type(self).__name__)
-
-    def noise(self) -> Noise:
-        """How the stability of answers is measured."""
-        return Noise()
+        check_needs(self, problem)
 
     def settings(self) -> dict[str, Any]:
         """Give the parameters as plain values."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
 
 
+def check_needs(method: Method, problem: Problem) -> None:
+    """Refuse a problem that lacks what a method says it needs."""
+    name = type(method).__name__
+    if "trees" in method.needs and problem.view.trees is None:
+        raise UnsupportedModel(
+            f"{name} needs the trees of the model, and this model is a BlackBox, known only by its "
+            "scores. Use NearestNeighbour, which needs scores alone, or pass the tree model "
+            "without what is wrapped around it."
+        )
+    if "labels" in method.needs and problem.labels is None:
+        raise InvalidInput(
+            f"{name} needs the labels of the training rows. Pass y_train to robx.Problem."
+        )
+    if "retrained models" in method.needs and not len(getattr(method, "models", ())):
+        raise InvalidInput(
+            f"{name} needs retrained models. Pass them as 'models', such as "
+            "list(robx.retrainings(estimator, X_train, y_train, 16))."
+        )
+
+
+def say_precluded(
+    problem: Problem, applicants: Applicants, found: SearchResult, rows: NDArray[np.intp]
+) -> None:
+    """Tell those without an answer, of whom it can be proved, that no allowed point is accepted."""
+    rows = rows[~found.answered[rows]]
+    if problem.view.trees is None or len(rows) == 0:
+        return
+    space = LeafSpace.of(problem)
+    some = applicants.take(rows)
+    for k in np.flatnonzero(~(space.bound(some) > problem.threshold)):
+        reason = held_back_by(space, some.take(np.array([k])), problem.threshold)
+        found.refuse(rows[k], Status.PRECLUDED, reason)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Method):
         return {"method": type(value).__name__, **value.settings()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -126,7 +176,7 @@ def finish(
     method: Method,
     problem: Problem,
     X: Any,
-    people: Applicants,
+    applicants: Applicants,
     found: SearchResult,
     noise: Noise | None = None,
 ) -> Counterfactuals:
@@ -134,33 +184,36 @@ def finish(
 
     A base's answers are measured with the noise of the method that they are a base of.
     """
-    noise = noise or method.noise()
+    noise = noise or method.noise
     rules, codec = problem.rules, problem.codec
-    points = np.where(found.answered[:, None], found.points, people.matrix)
-    table = codec.rewrite(X, people.matrix, points)
-    # What is handed out is what counts: read it again as the model would.
-    seen = problem.read(table, "the answers")
-    score, seen_points = seen.score, seen.matrix
-    same = ((seen_points == points) | (np.isnan(seen_points) & np.isnan(points))).all(axis=1)
-    broken = rules.broken(points, people.matrix)
-    withdrawn = False
-    for i in np.flatnonzero(found.answered):
-        if not same[i] or broken[i] or not score[i] > problem.threshold:
-            what = ", ".join(broken[i]) or "the answer is not accepted once written back"
-            found.refuse(i, Status.INFEASIBLE, what)
-            points[i] = people.matrix[i]
-            if found.paths is not None:
-                found.paths[i] = people.matrix[i][None]
-            score[i] = people.score[i]
-            withdrawn = True
+    points = np.where(found.answered[:, None], found.points, applicants.matrix)
+    table, score = codec.rewrite(X, applicants.matrix, points), applicants.score.copy()
+    rows = np.flatnonzero(found.answered)
+    # What is returned is what counts: read it again.
+    stored = codec.read(take(table, rows), "the answers") if len(rows) else points[rows]
+    problem.view.settle(stored)
+    holds = same_rows(stored, points[rows])
+    broken = problem.gate.explains(points[rows], applicants.take(rows))
+    score[rows] = problem.gate.score(points[rows])
+    withdrawn = [k for k, i in enumerate(rows) if broken[k] or not score[i] > problem.threshold]
+    withdrawn = sorted({*withdrawn, *np.flatnonzero(~holds).tolist()})
+    for k in withdrawn:
+        i = rows[k]
+        what = ", ".join(broken[k]) or "the answer is not accepted once written back"
+        found.refuse(i, Status.INFEASIBLE, what)
+        points[i] = applicants.matrix[i]
+        if found.paths is not None:
+            found.paths[i] = applicants.matrix[i][None]
+        score[i] = applicants.score[i]
     if withdrawn:
-        table = codec.rewrite(X, people.matrix, points)
+        table = codec.rewrite(X, applicants.matrix, points)
+    found.points = points
     scored = ~np.isnan(score)
     stability = np.full(len(points), np.nan)
-    stability[scored] = problem.stability(points[scored], noise).value
+    stability[scored] = problem.gate.stability(points[scored], noise).value
     base = None
     if found.base is not None:
-        base = finish(_base_of(method), problem, X, people, found.base, noise)
+        base = finish(_base_of(method), problem, X, applicants, found.base, noise)
     return Counterfactuals(
         method=type(method).__name__,
         settings={**method.settings(), **found.notes},
@@ -169,13 +222,13 @@ def finish(
         points=table,
         status=found.status,
         reason=tuple(found.reason),
-        cost=rules.cost(points, people.matrix, method.norm),
+        cost=rules.cost(points, applicants.matrix, method.norm),
         score=score,
         stability=stability,
-        n_changes=rules.n_changes(points, people.matrix),
+        n_changes=rules.n_changes(points, applicants.matrix),
         norm=method.norm,
         base=base,
-        paths=None if found.paths is None else _written(found.paths, problem, X, people),
+        paths=None if found.paths is None else _written(found.paths, problem, X, applicants),
         measured={
             name: np.where(found.answered, numbers, np.nan)
             for name, numbers in found.measured.items()
@@ -184,12 +237,14 @@ def finish(
     )
 
 
-def _written(paths: list[Floats], problem: Problem, X: Any, people: Applicants) -> tuple[Any, ...]:
+def _written(
+    paths: list[Floats], problem: Problem, X: Any, applicants: Applicants
+) -> tuple[Any, ...]:
     """Write paths in the applicants' own form, which can hold where they start."""
     lengths = [len(path) for path in paths]
-    whose = np.repeat(np.arange(len(paths)), lengths)
-    places = np.concatenate(paths) if paths else people.matrix
-    table = problem.codec.rewrite(take(X, whose), people.matrix[whose], places)
+    owner = np.repeat(np.arange(len(paths)), lengths)
+    places = np.concatenate(paths) if paths else applicants.matrix
+    table = problem.codec.rewrite(take(X, owner), applicants.matrix[owner], places)
     ends = np.cumsum(lengths)
     return tuple(
         take(table, np.arange(end - length, end)) for end, length in zip(ends, lengths, strict=True)
@@ -201,8 +256,18 @@ def _base_of(method: Method) -> Method:
     return base if isinstance(base, Method) else method
 
 
+def check_noise(noise: Any, problem: Problem, owner: str) -> None:
+    """Refuse what is not a Noise, or one that makes no sense for the problem."""
+    if not isinstance(noise, Noise):
+        raise InvalidInput(
+            f"The 'noise' parameter of {owner} must be a robx.Noise, such as Noise(sigma=0.1). Got "
+            f"{noise!r} instead."
+        )
+    noise.check(problem.names)
+
+
 def check_gamma(gamma: Any, owner: str) -> None:
-    """Refuse a gamma that is no score."""
+    """Refuse a gamma that is not a score."""
     if gamma is not None:
         other = ", or None for the problem's threshold"
         check_number(gamma, "gamma", owner, least=0, below=1, or_else=other)

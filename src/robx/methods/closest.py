@@ -13,8 +13,8 @@ from robx.methods.base import Method, check_gamma
 from robx.methods.exact.demand import Demand
 from robx.methods.exact.program import cp_sat
 from robx.methods.exact.search import Search
-from robx.methods.leaf_space import Ground, held_back_by
-from robx.methods.live_region import LiveRegion, refuse_black_box
+from robx.methods.leaf_space import LeafSpace
+from robx.methods.live_region import LiveRegion
 from robx.parallel import in_threads
 from robx.parameters import check_number, require
 from robx.problem import Applicants, Problem, SearchResult
@@ -56,32 +56,35 @@ class Closest(Method):
     (array([[1.6, 1. ]]), array([0.4]), array([0.4]))
     """
 
+    needs = frozenset({"trees"})
+
     gamma: float | None = None
     effort: float = 10.0
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         l1 = "1: the closest point is searched for in L1 only"
         require(self.norm == 1, self.norm, "norm", "Closest", l1)
         check_gamma(self.gamma, "Closest")
         check_number(self.effort, "effort", "Closest", above=0)
-        refuse_black_box(problem, "Closest")
         cp_sat()
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        start = LiveRegion(gamma=self.gamma).search(problem, people, rows)
-        found = SearchResult.nothing(people)
-        found.measured["bound"] = np.full(len(people), np.nan)
-        demand = Demand(Ground.of(problem), problem.bar(self.gamma))
+        start = LiveRegion(gamma=self.gamma).search(problem, applicants, rows)
+        found = SearchResult.nothing(applicants)
+        found.measured["bound"] = np.full(len(applicants), np.nan)
+        demand = Demand(LeafSpace.of(problem), problem.gate.cutoff(self.gamma))
 
         def run(part: slice) -> None:
             for i in range(part.start, part.stop):
                 known = start.points[i] if start.ok[i] else None
-                self._search_one(demand, people.take(np.array([i])), known, found, i)
+                self._search_one(demand, applicants.take(np.array([i])), known, found, i)
 
-        in_threads(run, len(people), 1)
+        in_threads(run, len(applicants), 1)
         return found
 
     def _search_one(
@@ -96,8 +99,7 @@ class Closest(Method):
         elif not search.is_proven:
             spent = f"no point was found with an effort of {self.effort:g}"
             found.refuse(i, Status.BUDGET, search.obstacle or spent)
-        elif demand.ground.bound(person)[0] > demand.bar:
-            reason = f"no point that keeps every rule scores above {demand.bar:g}"
-            found.refuse(i, Status.INFEASIBLE, reason)
         else:
-            found.refuse(i, Status.INFEASIBLE, held_back_by(demand.ground, person, demand.bar))
+            reason = f"no point that keeps every rule scores above {demand.cutoff:g}"
+            is_asked = demand.cutoff > demand.space.problem.threshold
+            found.refuse(i, Status.NOT_FOUND if is_asked else Status.PRECLUDED, reason)

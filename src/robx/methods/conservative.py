@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Bools, Floats
-from robx.methods.base import Method
+from robx.methods.base import Method, check_noise
 from robx.methods.neighbours import Neighbours, nearest_points, report
-from robx.methods.stable import Stable, Test
-from robx.methods.tau import Tau, check_tau, tau_in_numbers
+from robx.methods.point_tests import PointTest, StabilityTest, Tau, check_tau, tau_in_numbers
 from robx.parameters import check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
-from robx.robustness.draws import DrawKind
 from robx.schema import Norm
 
 #: How many accepted points are measured where none passed the test.
@@ -33,11 +31,9 @@ class Conservative(Method):
     ----------
     norm : {1, 2}
     tau : float or "auto"
-        The least stability that passes; "auto" takes a quantile of the accepted support's.
-    sigma : float or mapping from names
-        Standard deviation of the noise, in units of each column's scale.
-    n_draws, draws, rng
-        As for `robx.stability`.
+        The minimum stability that passes; "auto" takes a quantile of the accepted support's.
+    noise : Noise
+        How points are perturbed when their stability is measured.
     max_tries : int
         Rows to look at for each applicant before giving up.
 
@@ -54,45 +50,40 @@ class Conservative(Method):
     """
 
     tau: Tau = "auto"
-    sigma: float = 0.1
-    n_draws: int | None = None
-    draws: DrawKind = "sobol"
-    rng: int | None = None
+    noise: Noise = Noise()  # noqa: RUF009 - frozen, so it can be shared
     max_tries: int = 100_000
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         check_tau(self.tau, "Conservative")
         check_whole(self.max_tries, "max_tries", "Conservative")
-        self.noise().check(problem.names)
+        check_noise(self.noise, problem, "Conservative")
 
-    def noise(self) -> Noise:
-        """See `Method.noise`."""
-        return Noise(self.sigma, self.n_draws, self.draws, self.rng or 0)
-
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        tau, why = tau_in_numbers(self.tau, problem, self.noise())
+        found = SearchResult.nothing(applicants)
+        tau, why = tau_in_numbers(self.tau, problem, self.noise)
         found.notes = {"tau": tau, "tau_reason": why}
         near = passing_points(
-            people,
-            people.matrix,
-            Stable(problem, tau, self.noise()),
+            applicants,
+            applicants.matrix,
+            StabilityTest(problem, tau, self.noise),
             norm=self.norm,
             n_wanted=1,
             max_tries=self.max_tries,
         )
-        report(problem, people, near, found, problem.threshold)
-        give_most_stable(problem, people, people.matrix, found, self, f"tau = {tau:.4g}")
+        report(problem, applicants, near, found, problem.threshold)
+        give_most_stable(problem, applicants, applicants.matrix, found, self, f"tau = {tau:.4g}")
         return found
 
 
 def passing_points(
-    people: Applicants,
+    applicants: Applicants,
     start: Floats,
-    test: Test,
+    test: PointTest,
     *,
     norm: Norm,
     n_wanted: int,
@@ -103,7 +94,10 @@ def passing_points(
     What is found out about a row of the support, as it is, is kept for everybody.
     """
     problem = test.problem
-    state = problem.tested_rows(test.key)
+    # What is known of each accepted row: 0 not tested yet, 1 passes, 2 does not.
+    state: NDArray[np.int8] = problem.memo.get(
+        ("tested rows", test.key), lambda: np.zeros(len(problem.support), np.int8)
+    )
 
     def passes(points: Floats, origin: NDArray[np.int64]) -> Bools:
         known = np.where(origin >= 0, state[origin], 0)
@@ -118,11 +112,11 @@ def passing_points(
 
     return nearest_points(
         problem,
-        people,
+        applicants,
         start,
         norm=norm,
         n_wanted=n_wanted,
-        bar=problem.threshold,
+        cutoff=problem.threshold,
         test=passes,
         skip=lambda: state == 2,
         max_tries=max_tries,
@@ -131,7 +125,7 @@ def passing_points(
 
 def give_most_stable(
     problem: Problem,
-    people: Applicants,
+    applicants: Applicants,
     start: Floats,
     found: SearchResult,
     method: Method,
@@ -145,16 +139,16 @@ def give_most_stable(
     rows = np.flatnonzero(~found.ok)
     if len(rows) == 0:
         return
-    some, noise = people.take(rows), method.noise()
+    some, noise = applicants.take(rows), method.noise
     near = nearest_points(
-        problem, some, start[rows], norm=method.norm, n_wanted=SEEN, bar=problem.threshold
+        problem, some, start[rows], norm=method.norm, n_wanted=SEEN, cutoff=problem.threshold
     )
-    accepted = problem.accepts(start[rows])
+    accepted = problem.gate.accepts(start[rows])
     for k, i in enumerate(rows):
         seen = near.points[k] + ([start[i]] if accepted[k] else [])
         if not seen:
             continue
-        value = problem.stability(np.array(seen), noise).value
+        value = problem.gate.stability(np.array(seen), noise).value
         best = int(value.argmax())
         found.points[i] = seen[best]
         found.refuse(

@@ -57,92 +57,92 @@ def alternatives(
     if not isinstance(method, Method):
         raise InvalidInput(f"alternatives takes a method first. Got {method!r}.")
     check_whole(n_answers, "n_answers", "alternatives")
-    first = method.explain(problem, X, progress=progress)
-    people = problem.read(X)
-    held = np.zeros(people.matrix.shape, dtype=bool)
-    answers, used = [first], [_changed(problem, people, first)]
+    applicants = problem.read(X)
+    method.check(problem, len(applicants))
+    with Progress(len(applicants), type(method).__name__, shown=progress) as bar:
+        last = method.run(problem, applicants, bar)
+    answers = [finish(method, problem, X, applicants, last)]
+    held = np.zeros(applicants.matrix.shape, dtype=bool)
+    used = [problem.rules.changed_features(last.points, applicants.matrix)]
     for k in range(1, n_answers):
-        with Progress((MOST_TRIED + 1) * len(people), f"alternative {k}", shown=progress) as bar:
-            held = _hold_another(method, problem, people, answers[-1], held, used, bar)
-            found = method.run(problem, _holding(people, held), bar)
-        _refuse(problem, people, found, answers[-1], used, held)
-        answers.append(finish(method, problem, X, people, found))
-        used.append(_changed(problem, people, answers[-1]))
-    return replace(first, alternatives=tuple(answers[1:]))
-
-
-def _changed(problem: Problem, people: Applicants, answer: Counterfactuals) -> Bools:
-    """Which features each answer changes: (n, features) bool."""
-    points = problem.read(answer.points).matrix
-    return problem.rules.changed_features(points, people.matrix)
+        total = (MOST_TRIED + 1) * len(applicants)
+        with Progress(total, f"alternative {k}", shown=progress) as bar:
+            held = _hold_another(method, problem, applicants, last, held, used, bar)
+            found = method.run(problem, _holding(applicants, held), bar)
+        _refuse(problem, applicants, found, last, used, held)
+        answers.append(finish(method, problem, X, applicants, found))
+        used.append(problem.rules.changed_features(found.points, applicants.matrix))
+        last = found
+    return replace(answers[0], alternatives=tuple(answers[1:]))
 
 
 def _hold_another(
     method: Method,
     problem: Problem,
-    people: Applicants,
-    before: Counterfactuals,
+    applicants: Applicants,
+    before: SearchResult,
     held: Bools,
     used: list[Bools],
     bar: Progress,
 ) -> Bools:
     """Hold one more feature of the last answer, so that the next is cheap: (n, d) bool."""
-    rules, own = problem.rules, people.matrix
-    dearest = _dearest(problem, people, before)
+    rules, x = problem.rules, applicants.matrix
+    dearest = _dearest(problem, applicants, before)
     costs = []
     for more in dearest:
-        found = method.run(problem, _holding(people, held | more), bar)
-        counts = found.ok & more.any(axis=1) & ~_repeats(problem, people, found, used)
-        costs.append(np.where(counts, rules.cost(found.points, own, method.norm), np.inf))
+        found = method.run(problem, _holding(applicants, held | more), bar)
+        counts = found.ok & more.any(axis=1) & ~_repeats(problem, applicants, found, used)
+        costs.append(np.where(counts, rules.cost(found.points, x, method.norm), np.inf))
     best = np.argmin(costs, axis=0)  # the dearest, where there is no other answer
-    return np.asarray(held | dearest[best, np.arange(len(people))])
+    return np.asarray(held | dearest[best, np.arange(len(applicants))])
 
 
-def _dearest(problem: Problem, people: Applicants, answer: Counterfactuals) -> Bools:
+def _dearest(problem: Problem, applicants: Applicants, answer: SearchResult) -> Bools:
     """Columns of the features that carry most of each answer's cost: (tries, n, d) bool."""
-    rules, own = problem.rules, people.matrix
-    points = problem.read(answer.points).matrix
+    rules, x, points = problem.rules, applicants.matrix, answer.points
     columns = rules.features_of_columns
-    share = np.array([rules.cost(np.where(some, points, own), own, 1) for some in columns])
+    share = np.array([rules.cost(np.where(some, points, x), x, 1) for some in columns])
     order = np.argsort(-share, axis=0, kind="stable")[:MOST_TRIED]
     moves = np.take_along_axis(share, order, axis=0) > 0
     return np.asarray(columns[order] & (moves & answer.answered)[:, :, None])
 
 
-def _holding(people: Applicants, held: Bools) -> Applicants:
+def _holding(applicants: Applicants, held: Bools) -> Applicants:
     """Leave no room to what is held."""
-    low = np.where(held, people.matrix, people.low)
-    return replace(people, low=low, high=np.where(held, people.matrix, people.high))
+    low = np.where(held, applicants.matrix, applicants.low)
+    return replace(applicants, low=low, high=np.where(held, applicants.matrix, applicants.high))
 
 
-def _repeats(problem: Problem, people: Applicants, found: SearchResult, used: list[Bools]) -> Bools:
+def _repeats(
+    problem: Problem, applicants: Applicants, found: SearchResult, used: list[Bools]
+) -> Bools:
     """Whether each answer changes the same features as an earlier one.
 
     Holding a feature keeps most from it, but not from filling in what is missing.
     """
-    changed = problem.rules.changed_features(found.points, people.matrix)
+    changed = problem.rules.changed_features(found.points, applicants.matrix)
     return np.asarray(np.any([(changed == one).all(axis=1) for one in used], axis=0))
 
 
 def _refuse(
     problem: Problem,
-    people: Applicants,
+    applicants: Applicants,
     found: SearchResult,
-    before: Counterfactuals,
+    before: SearchResult,
     used: list[Bools],
     held: Bools,
 ) -> None:
     """Refuse answers that repeat an earlier one; who had no answer has no other."""
-    repeats = _repeats(problem, people, found, used)
+    repeats = _repeats(problem, applicants, found, used)
     features = problem.schema.features
     for i in np.flatnonzero([status != Status.ACCEPTED for status in found.status]):
         if not before.answered[i]:
             status, reason = before.status[i], before.reason[i]
-        elif repeats[i] or found.status[i] in {Status.BUDGET, Status.INFEASIBLE}:
+        elif repeats[i] or not found.answered[i]:
             kept = [features[j] for j in np.flatnonzero(held[i])]
             names = dict.fromkeys(feature.group or feature.name for feature in kept)
-            status, reason = Status.BUDGET, f"no answer was found without {', '.join(names)}"
+            status, reason = Status.NOT_FOUND, f"no answer was found without {', '.join(names)}"
         else:
             continue
-        found.points[i] = people.matrix[i]
+        found.points[i] = applicants.matrix[i]
         found.refuse(i, status, reason)

@@ -1,4 +1,4 @@
-"""`Frugal`: the cheapest firm point that a search with a budget finds."""
+"""`Frugal`: the cheapest robust point that a search with a budget finds."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 from robx.answers import Status
 from robx.arrays import Floats
 from robx.errors import InvalidInput
-from robx.methods.base import Method
+from robx.methods.base import Method, check_noise
 from robx.methods.conservative import give_most_stable
-from robx.methods.firm import Firm, reason
-from robx.methods.forward import towards
 from robx.methods.nearest import NearestNeighbour
-from robx.methods.pullback import Pulling, place_in_line
-from robx.methods.realism import Kind, Realism
+from robx.methods.point_tests import OutlierMeasure, OutlierScore, RobustnessTest
+from robx.methods.pullback import Pullback, place_in_line, shortcuts
 from robx.methods.robx import RobX
 from robx.parameters import check_number, check_whole, require
 from robx.problem import Applicants, Problem, SearchResult
 from robx.retrained import Panel
 from robx.robustness import Noise
-from robx.robustness.draws import DrawKind
 
 #: What level "auto" takes, with retrained models and with noise alone.
 LEVELS = {"models": 0.7, "noise": 0.75}
@@ -33,14 +30,15 @@ FINALISTS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Frugal(Method):
-    """The cheapest change that holds: RobX's answer and others, pulled back while they stay firm.
+    """The cheapest change that holds: RobX's answer and others, pulled back while they stay robust.
 
-    An answer is *firm* if it is accepted and, measured by the accepted rows themselves, at least as
-    steady under retraining as a share `level` of them, stable under noise, and no odder than a
-    share `typical` (see `robx.methods.firm`). The search starts from RobX's answer under this test
-    and from the rows that RobX walked to; each start is pulled back feature by feature, and the
-    cheapest is the answer. So it never costs more than RobX's under the same test. The
-    answers' `steadiness` and `oddity` are in ``answer.measured`` and in the summary.
+    An answer passes the *robustness test* if it is accepted and, measured by the accepted rows
+    themselves, at least as robust under retraining as a share `level` of them, stable under noise,
+    and with an outlier score no higher than that of a share `typical` (see
+    `robx.methods.point_tests`). The search starts from RobX's answer under this test and from the
+    rows that RobX walked to; each start is pulled back feature by feature, and the cheapest is the
+    answer. So it never costs more than RobX's under the same test. The answers' `retraining_margin`
+    (in standard deviations) and `outlier_score` are in ``answer.measured`` and in the summary.
 
     Parameters
     ----------
@@ -48,20 +46,22 @@ class Frugal(Method):
         Where RobX's walk starts, as for `RobX`.
     norm : {1, 2}
     level : float or "auto"
-        Share of the accepted rows that the answer is to be at least as firm as. "auto" is lower
+        Share of the accepted rows that the answer is to be at least as robust as. "auto" is lower
         with retrained models than with noise alone, which is easier to fool: see `LEVELS`.
     models : sequence of models
         Retrained models, at least two, as ``list(robx.retrainings(estimator, X, y, 16))`` gives.
         Without them noise alone decides.
     realism : {"lof", "forest"} or None
-        How oddity is measured: the local outlier factor, an isolation forest, or not at all.
+        How the outlier score is measured: by the local outlier factor, by an isolation forest, or
+        not at all.
     typical : float
-        Share of the accepted rows that the answer may be as odd as, wherever such an answer is
-        found. Who cannot become typical, such as by an age that is rare, is answered without.
-    max_oddity : float, optional
-        A bound on the oddity itself that always holds, such as 1.2 for the local outlier factor.
+        The outlier score may be as high as that of this share of the accepted rows, wherever such
+        an answer is found. Who cannot become typical, such as by an age that is rare, is answered
+        without this condition.
+    max_outlier_score : float, optional
+        A bound on the outlier score that always holds, such as 1.2 for the local outlier factor.
     max_changes : int, optional
-        Most features that may change.
+        Maximum number of features that change.
     price_per_change : float
         What a changed feature costs on top of how far it moves, when answers are compared.
     n_targets : int
@@ -70,8 +70,8 @@ class Frugal(Method):
         How often the way that is left of a change is halved.
     max_tests : int
         Points to test for one applicant while pulling; what is found by then is the answer.
-    sigma, n_draws, draws, rng
-        Of the noise, as for `robx.stability`.
+    noise : Noise
+        How points are perturbed when their stability is measured.
     max_tries : int
         Rows of the support to look at for each applicant.
 
@@ -91,18 +91,15 @@ class Frugal(Method):
     base: Any = NearestNeighbour()  # noqa: RUF009 - frozen, so it can be shared
     level: float | Literal["auto"] = "auto"
     models: Any = field(default=(), compare=False, repr=False)
-    realism: Kind | None = "lof"
+    realism: OutlierMeasure | None = "lof"
     typical: float = 0.8
-    max_oddity: float | None = None
+    max_outlier_score: float | None = None
     max_changes: int | None = None
     price_per_change: float = 0.0
     n_targets: int = 5
     halvings: int = 4
     max_tests: int = 2000
-    sigma: float = 0.1
-    n_draws: int | None = 256
-    draws: DrawKind = "sobol"
-    rng: int | None = None
+    noise: Noise = Noise(n_draws=256)  # noqa: RUF009 - frozen, so it can be shared
     max_tries: int = 100_000
 
     def __post_init__(self) -> None:
@@ -113,17 +110,18 @@ class Frugal(Method):
             )
         object.__setattr__(self, "base", self._robx().base)
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
-        self._robx().check(problem, n_people)
+        super().check(problem, n_applicants)
+        self._robx().check(problem, n_applicants)
         if self.level != "auto":
             check_number(self.level, "level", "Frugal", least=0, most=1, or_else=", or 'auto'")
         known = self.realism in {"lof", "forest", None}
         require(known, self.realism, "realism", "Frugal", "'lof', 'forest' or None")
         check_number(self.typical, "typical", "Frugal", least=0, most=1)
-        if self.max_oddity is not None:
-            check_number(self.max_oddity, "max_oddity", "Frugal")
+        check_noise(self.noise, problem, "Frugal")
+        if self.max_outlier_score is not None:
+            check_number(self.max_outlier_score, "max_outlier_score", "Frugal")
         if self.max_changes is not None:
             check_whole(self.max_changes, "max_changes", "Frugal")
         check_number(self.price_per_change, "price_per_change", "Frugal", least=0)
@@ -132,97 +130,104 @@ class Frugal(Method):
         if len(self.models):
             Panel.of(problem, self.models)
 
-    def noise(self) -> Noise:
-        """See `Method.noise`."""
-        return Noise(self.sigma, self.n_draws, self.draws, self.rng or 0)
-
-    def test(self, problem: Problem) -> Firm:
+    def test(self, problem: Problem) -> RobustnessTest:
         """Make the test that answers must pass."""
         panel = Panel.of(problem, self.models) if len(self.models) else None
-        level = self._level()
-        realism = None if self.realism is None else Realism.of(problem, self.realism)
-        return Firm.at(problem, self.noise(), level, panel, realism, self.typical, self.max_oddity)
+        outliers = None if self.realism is None else OutlierScore.of(problem, self.realism)
+        bounds = self.typical, self.max_outlier_score
+        return RobustnessTest.at(problem, self.noise, self._level(), panel, outliers, *bounds)
 
     def _level(self) -> float:
         if self.level != "auto":
             return self.level
         return LEVELS["models" if len(self.models) else "noise"]
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
         test = self.test(problem)
-        found = SearchResult.nothing(people)
-        why = reason(self._level(), self.typical, test)
+        found = SearchResult.nothing(applicants)
+        why = test.reason(self._level(), self.typical)
         found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "why": why, "models": []}
         if test.panel is not None:
             found.notes["models"] = test.panel.digests()
-        start = people.matrix.copy()
+            problem.used_models.add(test.panel.models)
+        start = applicants.matrix.copy()
         if self.base is not None:
-            found.base = self.base.search(problem, people, rows)
+            found.base = self.base.search(problem, applicants, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        self._answer(people, start, found, test)
-        if self.max_oddity is None and test.realism is not None:
-            # Some cannot become typical: what is odd about them may be what they cannot change.
+        self._answer(applicants, start, found, test)
+        if self.max_outlier_score is None and test.outliers is not None:
+            # Some cannot become typical: what sets them apart may be what they cannot change.
             rest = np.flatnonzero(~found.ok)
-            again = SearchResult.nothing(people.take(rest))
-            self._answer(people.take(rest), start[rest], again, replace(test, most_oddity=np.inf))
+            again = SearchResult.nothing(applicants.take(rest))
+            self._answer(
+                applicants.take(rest), start[rest], again, replace(test, max_outlier_score=np.inf)
+            )
             for k in np.flatnonzero(again.ok):
                 found.answer(rest[k], again.points[k])
-        give_most_stable(problem, people, start, found, self, test.words())
-        self._refuse_many_changes(problem, people, found)
+        give_most_stable(problem, applicants, start, found, self, test.words())
+        self._refuse_many_changes(problem, applicants, found)
         found.measured = test.measured(found.points)
         for name, values in found.measured.items():  # what the best that was seen falls short of
             for i in np.flatnonzero([status == Status.UNSTABLE for status in found.status]):
-                found.reason[i] += f", {name} {values[i]:.3g}"
+                found.reason[i] += f", {name.replace('_', ' ')} {values[i]:.3g}"
         return found
 
-    def _answer(self, people: Applicants, start: Floats, found: SearchResult, test: Firm) -> None:
+    def _answer(
+        self, applicants: Applicants, start: Floats, found: SearchResult, test: RobustnessTest
+    ) -> None:
         """Answer where RobX does, with the best that comes of pulling back."""
-        if len(people) == 0:
+        if len(applicants) == 0:
             return
-        starts = self._robx().refine(people, start, found, test)
+        starts = self._robx().refine(applicants, start, found, test)
         for i in np.flatnonzero(found.ok):
             starts[i] = [found.points[i].copy(), *starts[i]]
-        self._choose(people, starts, found, test)
+        self._choose(applicants, starts, found, test)
 
     def _choose(
-        self, people: Applicants, starts: list[list[Floats]], found: SearchResult, test: Firm
+        self,
+        applicants: Applicants,
+        starts: list[list[Floats]],
+        found: SearchResult,
+        test: RobustnessTest,
     ) -> None:
         """Pull all starts back, and answer with the one that is best."""
-        whose = np.repeat(np.arange(len(people)), [len(points) for points in starts])
-        if len(whose) == 0:
+        owner = np.repeat(np.arange(len(applicants)), [len(points) for points in starts])
+        if len(owner) == 0:
             return
-        points = np.array([point for own in starts for point in own])
+        points = np.array([point for some in starts for point in some])
         if self.max_changes is not None or self.price_per_change > 0:
-            whose, points = towards(people, whose, points, test, self.max_changes)
-        left = np.full(len(people), self.max_tests)
-        pulling = Pulling(people, whose, points, test, self.norm, left)
-        pulling.undo()
-        pulling.keep(self._best(pulling, FINALISTS))
-        pulling.halve(self.halvings)
-        for k in self._best(pulling, 1):
-            found.answer(pulling.whose[k], pulling.points[k])
+            owner, points = shortcuts(applicants, owner, points, test, self.max_changes)
+        left = np.full(len(applicants), self.max_tests)
+        pullback = Pullback(applicants, owner, points, test, self.norm, left)
+        pullback.undo()
+        pullback.keep(self._best(pullback, FINALISTS))
+        pullback.halve(self.halvings)
+        for k in self._best(pullback, 1):
+            found.answer(pullback.owner[k], pullback.points[k])
 
-    def _best(self, pulling: Pulling, n: int) -> NDArray[np.intp]:
+    def _best(self, pullback: Pullback, n: int) -> NDArray[np.intp]:
         """Choose the n best points of each applicant, the best first."""
-        rules, own = pulling.test.problem.rules, pulling.people.matrix[pulling.whose]
-        n_changes = rules.n_changes(pulling.points, own)
+        rules, x = pullback.test.problem.rules, pullback.applicants.matrix[pullback.owner]
+        n_changes = rules.n_changes(pullback.points, x)
         most = len(rules.features) if self.max_changes is None else self.max_changes
         too_many = np.maximum(n_changes - most, 0)
-        worth = rules.cost(pulling.points, own, self.norm) + self.price_per_change * n_changes
-        order = np.lexsort((worth, too_many, pulling.whose))
-        return np.asarray(order[place_in_line(pulling.whose[order]) < n])
+        worth = rules.cost(pullback.points, x, self.norm) + self.price_per_change * n_changes
+        order = np.lexsort((worth, too_many, pullback.owner))
+        return np.asarray(order[place_in_line(pullback.owner[order]) < n])
 
     def _refuse_many_changes(
-        self, problem: Problem, people: Applicants, found: SearchResult
+        self, problem: Problem, applicants: Applicants, found: SearchResult
     ) -> None:
         if self.max_changes is None:
             return
-        n_changes = problem.rules.n_changes(found.points, people.matrix)
+        n_changes = problem.rules.n_changes(found.points, applicants.matrix)
         for i in np.flatnonzero(found.answered & (n_changes > self.max_changes)):
-            found.points[i] = people.matrix[i]
-            reason = f"no firm point that changes at most {self.max_changes} features was found"
-            found.refuse(i, Status.BUDGET, reason)
+            found.points[i] = applicants.matrix[i]
+            reason = f"no robust point that changes at most {self.max_changes} features was found"
+            found.refuse(i, Status.NOT_FOUND, reason)
 
     def _robx(self) -> RobX:
         """The paper's algorithm, which the search starts with."""
@@ -230,9 +235,6 @@ class Frugal(Method):
             base=self.base,
             norm=self.norm,
             n_targets=self.n_targets,
-            sigma=self.sigma,
-            n_draws=self.n_draws,
-            draws=self.draws,
-            rng=self.rng,
+            noise=self.noise,
             max_tries=self.max_tries,
         )

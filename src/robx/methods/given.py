@@ -1,4 +1,4 @@
-"""Counterfactuals that were made elsewhere: by DiCE, by NICE, by a colleague."""
+"""Precomputed counterfactuals: by DiCE, by NICE, by a colleague."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import Status
+from robx.arrays import same_rows
 from robx.errors import InvalidInput
 from robx.methods.base import Method
 from robx.problem import Applicants, Problem, SearchResult
-from robx.schema import project
 from robx.tables import column_names, count_rows, take
 
 
@@ -34,40 +34,44 @@ class Given(Method):
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [4.0, 0.0]])
     >>> problem = Problem(DecisionTreeClassifier().fit(X, [0, 0, 1, 1]), X)
     >>> Given(points=[[2.6, 0.0], [0.0, 0.0]]).explain(problem, X[:2]).status.tolist()
-    [<Status.OK: 'ok'>, <Status.BUDGET: 'budget used up'>]
+    [<Status.OK: 'ok'>, <Status.NOT_FOUND: 'nothing found'>]
     """
 
     points: Any = field(compare=False)
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
-        if count_rows(self.points) != n_people:
+        super().check(problem, n_applicants)
+        if count_rows(self.points) != n_applicants:
             raise InvalidInput(
                 "Counterfactuals that are given must be a table with a row for each applicant, "
-                f"{n_people}. Got {count_rows(self.points)} rows."
+                f"{n_applicants}. Got {count_rows(self.points)} rows."
             )
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        given = problem.read_given(_without_extras(self.points, problem.names))[rows]
+        found = SearchResult.nothing(applicants)
+        given = problem.codec.read(_without_extras(self.points, problem.names), "base")[rows]
+        problem.view.settle(given)
         nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
-        given = np.where(nothing[:, None], people.matrix, given)
-        # What was seen in training bounds our own advice, not what others bring.
-        bounds = problem.rules.stated_bounds(people.matrix)
-        points, possible = project(problem.rules, given, people.matrix, bounds)
-        accepted = problem.accepts(points) & problem.is_readable(points, people.matrix)
-        for i in range(len(people)):
+        given = np.where(nothing[:, None], applicants.matrix, given)
+        points, legal = problem.gate.project(given, applicants)
+        accepted = problem.gate.accepts(points)
+        moved = ~same_rows(points, given)
+        for i in range(len(applicants)):
             if nothing[i]:
-                found.refuse(i, Status.BUDGET, "no counterfactual was given")
-            elif not possible[i]:
+                found.refuse(i, Status.NOT_FOUND, "no counterfactual was given")
+            elif not legal[i]:
                 found.refuse(i, Status.INFEASIBLE, "no allowed point is near the one given")
             elif accepted[i]:
                 found.answer(i, points[i])
             else:
                 found.points[i] = points[i]
-                found.refuse(i, Status.BUDGET, "the counterfactual that was given is not accepted")
+                once = " once it keeps the schema" if moved[i] else ""
+                reason = f"the counterfactual that was given is not accepted{once}"
+                found.refuse(i, Status.NOT_FOUND, reason)
         return found
 
 

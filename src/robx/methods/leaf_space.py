@@ -1,4 +1,4 @@
-"""`Ground`: an ensemble and a schema as the kernels that walk through leaves take them.
+"""`LeafSpace`: the leaf search space, an ensemble and a schema as the kernels take them.
 
 It gives moves into better leaves, a bound on what an applicant can reach, and the reasons for it.
 """
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from robx.arrays import Bools, Floats
 from robx.kernels import leaf_boxes, reachable_leaves
 from robx.kernels.trees import margins
-from robx.methods.baselines.kernels import tweaks
 from robx.problem import Applicants, Problem
+from robx.problem.model_view import EnsembleView
 from robx.schema import Norm, Rules
 from robx.trees import TreeEnsemble
 
@@ -23,8 +23,14 @@ from robx.trees import TreeEnsemble
 SLACK = 1e-6
 
 
+def trees_of(problem: Problem) -> EnsembleView:
+    """Give the view of a problem whose model is known to have trees."""
+    assert isinstance(problem.view, EnsembleView)  # noqa: S101 - `Method.needs` saw to it
+    return problem.view
+
+
 @dataclass(frozen=True, eq=False)
-class Ground:
+class LeafSpace:
     """An ensemble and a schema as `robx.kernels.leaf_boxes` describes them.
 
     Parameters
@@ -43,10 +49,15 @@ class Ground:
     moves: leaf_boxes.Moves
 
     @classmethod
-    def of(cls, problem: Problem, norm: Norm = 1, epsilon: float = 0.1) -> Ground:
-        """Lay out a problem whose model is a tree ensemble."""
-        ensemble = problem.model
-        assert isinstance(ensemble, TreeEnsemble)  # noqa: S101 - checked at the door
+    def of(cls, problem: Problem, norm: Norm = 1, epsilon: float = 0.1) -> LeafSpace:
+        """Lay out a problem whose model is a tree ensemble; once for all who ask."""
+        key = ("leaf space", norm, epsilon)
+        made: LeafSpace = problem.memo.get(key, lambda: cls._laid_out(problem, norm, epsilon))
+        return made
+
+    @classmethod
+    def _laid_out(cls, problem: Problem, norm: Norm, epsilon: float) -> LeafSpace:
+        ensemble = trees_of(problem).trees
         sign = _signs(ensemble)
         trees = leaf_boxes.Trees(
             *ensemble.kernel_arrays,
@@ -62,47 +73,18 @@ class Ground:
         )
         return cls(problem, ensemble, problem.rules, trees, _moves(problem, norm, epsilon))
 
-    def home(self, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
-        """The nearest values that applicants may have, which are mostly their own: (n, d)."""
-        return self.rules.snap(X, X, bounds)
-
-    def candidates(self, person: Applicants, now: Floats, most: int) -> Floats:
-        """Tweaks of a point for one applicant, from cheap to dear, each once: (m, d)."""
-        ways = tweaks.CHOICES if len(self.moves.code) or len(self.moves.group_member) else 1
-        room = min(most, ways * self.ensemble.n_leaves)
-        points, cost = np.empty((room, len(now))), np.empty(room)
-        who = leaf_boxes.Person(
-            person.matrix[0],
-            person.low[0],
-            person.high[0],
-            self.rules.may_fill,
-            now,
-            self.problem.model_numbers(now[None])[0],
-        )
-        count = tweaks.candidates(who, self.trees, self.moves, points, cost)
-        points, cost = points[:count], cost[:count]
-        # Equal points cost the same; a sum with uneven weights brings them side by side.
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = np.sqrt(np.arange(2.0, len(now) + 2))
-            mark = (np.nan_to_num(points) * weights).sum(axis=1)
-        order = np.lexsort((mark, cost.round(9)))
-        points = points[order]
-        same = (points[1:] == points[:-1]) | (np.isnan(points[1:]) & np.isnan(points[:-1]))
-        new = np.concatenate([np.ones(min(count, 1), dtype=bool), ~same.all(axis=1)])
-        return np.asarray(points[new])
-
     def judge(self, matrix: Floats) -> tuple[Floats, Floats]:
         """Score points, and give the margin by which the target leads: (n,) each.
 
         The margin tells points apart where the score is 0 or 1 to all digits.
         """
         sums = self._base(len(matrix))
-        margins(self.problem.model_numbers(matrix), *self.trees[:-3], sums)
+        margins(trees_of(self.problem).numbers(matrix), *self.trees[:-3], sums)
         return self.ensemble.probability(sums), self._lead(sums)
 
     def bound(
         self,
-        people: Applicants,
+        applicants: Applicants,
         bounds: tuple[Floats, Floats] | None = None,
         may_fill: Bools | None = None,
     ) -> Floats:
@@ -110,17 +92,17 @@ class Ground:
 
         Parameters
         ----------
-        people : n Applicants
+        applicants : n Applicants
         bounds : two (n, d) float64, optional
             Where they may go, in place of their own bounds.
         may_fill : (n, d) bool, optional
             Which missing values may be filled, in place of what the schema says.
         """
-        low, high = people.bounds if bounds is None else bounds
-        X = self.home(people.matrix, (low, high))
+        X = applicants.matrix
+        low, high = self.rules.reach(X, *(applicants.bounds if bounds is None else bounds))
         fill = np.tile(self.rules.may_fill, (len(X), 1)) if may_fill is None else may_fill
         sums = self._base(len(X))
-        numbers = self.problem.model_numbers(X)
+        numbers = trees_of(self.problem).numbers(X)
         reachable_leaves.best_reachable(X, numbers, low, high, fill, self.trees, self.moves, sums)
         slack = 0.0 if self.ensemble.link == "identity" else SLACK
         return self.ensemble.probability(sums) + slack
@@ -152,11 +134,10 @@ def _signs(ensemble: TreeEnsemble) -> Floats:
 
 
 def _moves(problem: Problem, norm: Norm, epsilon: float) -> leaf_boxes.Moves:
-    rules, columns = problem.rules, problem.model.columns  # type: ignore[union-attr]
-    d = len(columns)
-    ranges = [(np.nan, np.nan) if c.missing_range is None else c.missing_range for c in columns]
+    rules, view = problem.rules, trees_of(problem)
+    d = len(view.columns)
     nothing = (np.zeros(0), np.zeros(0))
-    listed = [problem.codes.get(j, nothing) for j in range(d)]
+    listed = [view.codes.get(j, nothing) for j in range(d)]
     members = list(rules.groups.values())
     group = np.full(d, -1, dtype=np.int64)
     for place, columns_of_group in enumerate(members):
@@ -164,8 +145,8 @@ def _moves(problem: Problem, norm: Norm, epsilon: float) -> leaf_boxes.Moves:
     return leaf_boxes.Moves(
         *rules.grid,
         inside=epsilon * rules.scale,
-        missing_from=np.array([float(low) for low, _ in ranges]),
-        missing_to=np.array([float(high) for _, high in ranges]),
+        missing_from=view.missing_ranges[:, 0].copy(),
+        missing_to=view.missing_ranges[:, 1].copy(),
         code_start=_starts([levels for levels, _ in listed]),
         code_level=np.concatenate([levels for levels, _ in listed]),
         code=np.concatenate([codes for _, codes in listed]),
@@ -187,12 +168,12 @@ def _starts(parts: list[Any]) -> NDArray[np.int64]:
 # --- why there is no answer ----------------------------------------------------------------------
 
 
-def held_back_by(ground: Ground, person: Applicants, bar: float) -> str:
-    """Name the constraints of an applicant without any one of which the bound is above the bar.
+def held_back_by(space: LeafSpace, person: Applicants, cutoff: float) -> str:
+    """Name the constraints of an applicant without any one of which the bound is above a cutoff.
 
     Where it takes more than one, name a set of which none can be left out.
     """
-    problem, x = ground.problem, person.matrix[0]
+    problem, x = space.problem, person.matrix[0]
     free = _freed(problem.rules).bounds(person.matrix)
     tight = (person.low > free[0]) | (person.high < free[1])
     tight |= np.isnan(person.matrix) & ~problem.rules.may_fill
@@ -208,12 +189,12 @@ def held_back_by(ground: Ground, person: Applicants, bar: float) -> str:
         low = np.where(loose, np.minimum(person.low, free[0]), person.low)
         high = np.where(loose, np.maximum(person.high, free[1]), person.high)
         fill = (problem.rules.may_fill | loose)[None]
-        return bool(ground.bound(person, (low, high), fill)[0] > bar)
+        return bool(space.bound(person, (low, high), fill)[0] > cutoff)
 
     needed = [name for name in parts if helps([name])]
     if not needed:
         if not helps(list(parts)):
-            return f"no point within what was seen scores above {bar:g}"
+            return f"no point within what was seen scores above {cutoff:g}"
         needed = list(parts)
         for name in parts:
             fewer = [other for other in needed if other != name]
@@ -224,4 +205,4 @@ def held_back_by(ground: Ground, person: Applicants, bar: float) -> str:
 def _freed(rules: Rules) -> Rules:
     """The same columns with nothing stated about where they may go."""
     features = tuple(replace(f, change="any", low=None, high=None) for f in rules.features)
-    return replace(rules, features=features)
+    return replace(rules, features=features, effects=())

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Floats
-from robx.errors import UnsupportedModel
 from robx.kernels import regions
 from robx.methods.base import Method, check_gamma
+from robx.methods.leaf_space import trees_of
 from robx.methods.neighbours import nearest_points, report
 from robx.parallel import in_threads
 from robx.parameters import check_whole
 from robx.problem import Applicants, Problem, SearchResult
-from robx.trees import BlackBox, TreeEnsemble
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,41 +50,44 @@ class LiveRegion(Method):
     array([[1.6, 1. ]])
     """
 
+    needs = frozenset({"trees"})
+
     gamma: float | None = None
     n_rows: int = 16
     max_tries: int = 10_000
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         check_gamma(self.gamma, "LiveRegion")
         check_whole(self.n_rows, "n_rows", "LiveRegion")
         check_whole(self.max_tries, "max_tries", "LiveRegion")
-        refuse_black_box(problem, "LiveRegion")
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        bar = problem.bar(self.gamma)
+        found = SearchResult.nothing(applicants)
+        cutoff = problem.gate.cutoff(self.gamma)
         near = nearest_points(
             problem,
-            people,
-            people.matrix,
+            applicants,
+            applicants.matrix,
             norm=self.norm,
             n_wanted=self.n_rows,
-            bar=bar,
+            cutoff=cutoff,
             max_tries=self.max_tries,
         )
-        report(problem, people, near, found, bar)
-        owner = np.repeat(np.arange(len(people)), [len(points) for points in near.points])
+        report(problem, applicants, near, found, cutoff)
+        owner = np.repeat(np.arange(len(applicants)), [len(points) for points in near.points])
         if len(owner) == 0:
             return found
         points = np.array([point for points in near.points for point in points])
-        closer = _towards_home(problem, people.take(owner), points)
-        own = people.matrix[owner]
-        lost = ~problem.rules.keeps_relations(closer) | ~problem.accepts(closer, self.gamma)
-        points = np.where(lost[:, None], points, closer)
-        cost = problem.rules.cost(points, own, self.norm)
+        closer = _towards_home(problem, applicants.take(owner), points)
+        closer, legal = problem.gate.admit(closer, applicants, owner)
+        kept = legal & problem.gate.accepts(closer, self.gamma)
+        points = np.where(kept[:, None], closer, points)
+        cost = problem.rules.cost(points, applicants.matrix[owner], self.norm)
         # Of the rows of each applicant the cheapest, of equals the first.
         order = np.lexsort((cost, owner))
         firsts = order[np.unique(owner[order], return_index=True)[1]]
@@ -94,25 +96,23 @@ class LiveRegion(Method):
         return found
 
 
-def _towards_home(problem: Problem, people: Applicants, points: Floats) -> Floats:
+def _towards_home(problem: Problem, applicants: Applicants, points: Floats) -> Floats:
     """Bring points back towards their applicants within their live regions: (n, d)."""
-    ensemble, rules = problem.model, problem.rules
-    assert isinstance(ensemble, TreeEnsemble)  # noqa: S101 - checked at the door
+    view, rules = trees_of(problem), problem.rules
     # What the applicants lack: nothing of it is on the way home.
-    numbers, point_numbers = problem.model_numbers(people.matrix), problem.model_numbers(points)
-    ranges = [c.missing_range or (np.nan, np.nan) for c in ensemble.columns]
-    missing_from, missing_to = np.array(ranges, dtype=np.float64).T.copy()
+    numbers, point_numbers = view.numbers(applicants.matrix), view.numbers(points)
+    missing_from, missing_to = view.missing_ranges.T.copy()
     members = [np.zeros(0, dtype=np.int64), *rules.groups.values()]
     group_start = np.cumsum([0, *map(len, members[1:])]).astype(np.int64)
-    arrays = ensemble.kernel_arrays
+    arrays = view.trees.kernel_arrays
     out = np.empty_like(points)
 
     def run(part: slice) -> None:
         regions.clip_into_regions(
-            people.matrix[part],
+            applicants.matrix[part],
             numbers[part],
-            people.low[part],
-            people.high[part],
+            applicants.low[part],
+            applicants.high[part],
             points[part],
             point_numbers[part],
             missing_from,
@@ -127,13 +127,3 @@ def _towards_home(problem: Problem, people: Applicants, points: Floats) -> Float
 
     in_threads(run, len(points), 64)
     return out
-
-
-def refuse_black_box(problem: Problem, owner: str) -> None:
-    """Refuse a model that is known only by its scores."""
-    if isinstance(problem.model, BlackBox):
-        raise UnsupportedModel(
-            f"{owner} needs the trees themselves, and this model is a BlackBox, known only by its "
-            "scores. Use NearestNeighbour, which asks for nothing else, or pass the tree model "
-            "without what is wrapped around it."
-        )

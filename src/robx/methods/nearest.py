@@ -42,24 +42,26 @@ class NearestNeighbour(Method):
     gamma: float | None = None
     max_tries: int = 10_000
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         check_gamma(self.gamma, "NearestNeighbour")
         check_whole(self.max_tries, "max_tries", "NearestNeighbour")
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        level = problem.bar(self.gamma)
+        found = SearchResult.nothing(applicants)
+        cutoff = problem.gate.cutoff(self.gamma)
         near = nearest_points(
             problem,
-            people,
-            people.matrix,
+            applicants,
+            applicants.matrix,
             norm=self.norm,
             n_wanted=1,
-            bar=level,
+            cutoff=cutoff,
             max_tries=self.max_tries,
         )
-        report(problem, people, near, found, level)
+        report(problem, applicants, near, found, cutoff)
         return found

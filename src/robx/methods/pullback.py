@@ -1,4 +1,4 @@
-"""Bringing points back towards their applicants, as far as a test allows.
+"""Bringing points back towards their applicants as far as a test allows, and shorter ways there.
 
 A point moves feature by feature (a one-hot group is one feature): first each change is undone that
 can be, the least first; then what is left of each is halved a few times, the largest first, always
@@ -15,49 +15,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats
-from robx.methods.stable import Test
-from robx.problem import Applicants, Problem
+from robx.methods.point_tests import PointTest
+from robx.problem import Applicants
 from robx.schema import Norm
 
 Ints = NDArray[np.intp]
 
 
 @dataclass(eq=False)
-class Pulling:
+class Pullback:
     """Points on their way back: n of them, for some applicants.
 
     Parameters
     ----------
-    people : Applicants
-    whose : (n,) int
+    applicants : Applicants
+    owner : (n,) int
         The applicant of each point.
     points : (n, d) float64
         Where they are. They pass the test, and always will.
-    test : Test
+    test : PointTest
     norm : {1, 2}
     tests_left : (m,) int64
         How many tests each applicant's points may still take together.
     """
 
-    people: Applicants
-    whose: Ints
+    applicants: Applicants
+    owner: Ints
     points: Floats
-    test: Test
+    test: PointTest
     norm: Norm
     tests_left: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        self._own = self.people.matrix[self.whose]
+        self._x = self.applicants.matrix[self.owner]
 
     def undo(self) -> None:
         """Set features back to what the applicants have, where that passes; the least first."""
         for feature in np.argsort(self._shares(), axis=1, kind="stable").T:
-            undone = np.where(self._columns[feature], self._own, self.points)
+            undone = np.where(self._columns[feature], self._x, self.points)
             self._move(np.arange(len(self.points)), undone)
 
     def keep(self, rows: Ints) -> None:
         """Go on with some of the points."""
-        self.whose, self.points, self._own = self.whose[rows], self.points[rows], self._own[rows]
+        self.owner, self.points, self._x = self.owner[rows], self.points[rows], self._x[rows]
 
     def halve(self, halvings: int) -> None:
         """Move features towards the applicants, as near as passes; the largest first."""
@@ -71,7 +71,7 @@ class Pulling:
         column = self._first_column[feature]
         rows = np.flatnonzero(self._has_between[column])
         column = column[rows]
-        failed, passes = self._own[rows, column], self.points[rows, column].copy()
+        failed, passes = self._x[rows, column], self.points[rows, column].copy()
         for _ in range(halvings):
             middle = failed / 2 + passes / 2
             going = np.flatnonzero((middle != failed) & (middle != passes) & ~np.isnan(middle))
@@ -85,14 +85,13 @@ class Pulling:
 
     def _move(self, rows: Ints, wanted: Floats) -> Bools:
         """Move points to where they are wanted if that is allowed, nearer and passes; say which."""
-        problem, own = self.test.problem, self._own[rows]
-        low, high = self.people.low[self.whose[rows]], self.people.high[self.whose[rows]]
-        wanted = problem.rules.snap(wanted, own, (low, high))
-        nearer = problem.rules.cost(wanted, own, self.norm) < self._cost(rows)
-        nearer[nearer] = _is_allowed(problem, wanted[nearer], own[nearer])
-        asking = self.whose[rows[nearer]]
+        problem = self.test.problem
+        wanted, legal = problem.gate.admit(wanted, self.applicants, self.owner[rows])
+        nearer = problem.rules.cost(wanted, self._x[rows], self.norm) < self._cost(rows)
+        nearer &= legal
+        asking = self.owner[rows[nearer]]
         nearer[nearer] = place_in_line(asking) < self.tests_left[asking]
-        np.subtract.at(self.tests_left, self.whose[rows[nearer]], 1)
+        np.subtract.at(self.tests_left, self.owner[rows[nearer]], 1)
         passed = nearer
         passed[nearer] = self.test(wanted[nearer])
         self.points[rows[passed]] = wanted[passed]
@@ -101,14 +100,14 @@ class Pulling:
     # --- what is where ---------------------------------------------------------------------------
 
     def _cost(self, rows: Ints) -> Floats:
-        return self.test.problem.rules.cost(self.points[rows], self._own[rows], self.norm)
+        return self.test.problem.rules.cost(self.points[rows], self._x[rows], self.norm)
 
     def _shares(self) -> Floats:
         """How far each feature of each point is from the applicant's: (n, features)."""
-        rules, own = self.test.problem.rules, self._own
+        rules, x = self.test.problem.rules, self._x
         out = np.empty((len(self.points), len(self._columns)))
         for k, columns in enumerate(self._columns):
-            out[:, k] = rules.cost(np.where(columns, self.points, own), own, 1)
+            out[:, k] = rules.cost(np.where(columns, self.points, x), x, 1)
         return out
 
     @cached_property
@@ -128,13 +127,59 @@ class Pulling:
         return alone & ~rules.is_label
 
 
-def place_in_line(whose: Ints) -> Ints:
+def place_in_line(owner: Ints) -> Ints:
     """Count, for each of some points, those of the same applicant before it: (n,)."""
-    order = np.argsort(whose, kind="stable")
-    place = np.empty(len(whose), dtype=np.intp)
-    place[order] = np.arange(len(whose)) - np.searchsorted(whose[order], whose[order])
+    order = np.argsort(owner, kind="stable")
+    place = np.empty(len(owner), dtype=np.intp)
+    place[order] = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
     return place
 
 
-def _is_allowed(problem: Problem, points: Floats, own: Floats) -> Bools:
-    return problem.rules.keeps_relations(points) & problem.is_readable(points, own)
+def shortcuts(
+    applicants: Applicants, owner: Ints, targets: Floats, test: PointTest, most: int | None
+) -> tuple[Ints, Floats]:
+    """Add, to targets, the first passing point on the way to each that takes over few features.
+
+    From the applicant on, the feature whose value at the target raises the score most is taken
+    over, one after the other, until the point passes, or `most` are taken over.
+
+    Parameters
+    ----------
+    applicants : Applicants
+    owner : (n,) int
+        The applicant of each target.
+    targets : (n, d) float64
+        Points that pass.
+    test : PointTest
+    most : int, optional
+        Maximum number of features to take over.
+
+    Returns
+    -------
+    owner : (n + k,) int
+    points : (n + k, d) float64
+    """
+    problem, rules = test.problem, test.problem.rules
+    columns = rules.features_of_columns
+    here = applicants.matrix[owner]
+    waiting = np.arange(len(targets))
+    found, points = [np.zeros(0, dtype=np.intp)], [targets[:0]]
+    for _ in range(len(columns) if most is None else min(most, len(columns))):
+        if len(waiting) == 0:
+            break
+        # Every way to take over one more feature: (waiting, features, d).
+        tried = np.where(columns, targets[waiting][:, None], here[waiting][:, None])
+        score = problem.gate.score(tried.reshape(-1, targets.shape[1])).reshape(len(waiting), -1)
+        same = ~rules.changed_features(targets[waiting], here[waiting])
+        best = np.where(same, -np.inf, score).argmax(axis=1)
+        here[waiting] = tried[np.arange(len(waiting)), best]
+        point = here[waiting]
+        admitted, fits = problem.gate.admit(point, applicants, owner[waiting])
+        fits &= ~rules.changed_features(admitted, point).any(axis=1)
+        fits[fits] = test(admitted[fits])
+        found.append(waiting[fits])
+        points.append(admitted[fits])
+        arrived = ~rules.changed_features(point, targets[waiting]).any(axis=1)
+        waiting = waiting[~fits & ~arrived]
+    new = np.concatenate(found)
+    return np.concatenate([owner, owner[new]]), np.concatenate([targets, *points])

@@ -1,6 +1,6 @@
 """RobX: Algorithm 1 of the paper.
 
-The paper's symbols: p is `norm`, K `n_draws`, sigma `sigma`, tau `tau`, alpha `step` and c
+The paper's symbols: p is `norm`, K and sigma are in `noise`, tau is `tau`, alpha `step` and c
 `n_targets`.
 """
 
@@ -15,18 +15,16 @@ from numpy.typing import NDArray
 from robx.answers import Counterfactuals, Status
 from robx.arrays import Floats
 from robx.errors import InvalidInput
-from robx.methods.base import Method
+from robx.methods.base import Method, check_noise
 from robx.methods.conservative import give_most_stable, passing_points
 from robx.methods.given import Given
 from robx.methods.nearest import NearestNeighbour
-from robx.methods.neighbours import blocked_by
-from robx.methods.stable import Stable, Test
-from robx.methods.tau import Tau, check_tau, tau_in_numbers
+from robx.methods.neighbours import why_none
+from robx.methods.point_tests import PointTest, StabilityTest, Tau, check_tau, tau_in_numbers
 from robx.methods.walks import Walks
 from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
-from robx.robustness.draws import DrawKind
 
 #: Walks of smaller steps have too many of them.
 LEAST_STEP = 1e-3
@@ -53,18 +51,14 @@ class RobX(Method):
     norm : {1, 2}
         Distance in which targets are near and the answer is close.
     tau : float or "auto"
-        The least stability that passes. "auto" takes a quantile of that of the accepted support;
+        The minimum stability that passes. "auto" takes a quantile of that of the accepted support;
         ``answer.settings["tau"]`` says what came of it.
     step : float
         Share of the remaining way that one step goes, alpha in the paper.
     n_targets : int
         Number of conservative counterfactuals to walk to, c in the paper.
-    sigma : float or mapping from names
-        Standard deviation of the noise in units of each column's scale.
-    n_draws, draws, rng
-        As for `robx.stability`.
-    staged : bool
-        Whether the test may rule out clear cases with fewer draws.
+    noise : Noise
+        How points are perturbed when their stability is measured.
     max_tries : int
         Rows of the support to look at for each applicant.
 
@@ -91,11 +85,7 @@ class RobX(Method):
     tau: Tau = "auto"
     step: float = 0.1
     n_targets: int = 5
-    sigma: float = 0.1
-    n_draws: int | None = None
-    draws: DrawKind = "sobol"
-    rng: int | None = None
-    staged: bool = True
+    noise: Noise = Noise()  # noqa: RUF009 - frozen, so it can be shared
     max_tries: int = 100_000
 
     def __post_init__(self) -> None:
@@ -119,12 +109,12 @@ class RobX(Method):
         R >= tau alone does not promise for a tau below the threshold, and targets must differ,
         which tells where the support repeats rows.
         """
-        literal = {"n_draws": 1000, "draws": "gaussian", "sigma": 0.1, "staged": False}
-        return cls(tau=tau, base=base, **{**literal, **parameters})
+        noise = Noise(sigma=0.1, n_draws=1000, draws="gaussian", staged=False)
+        return cls(tau=tau, base=base, **{"noise": noise, **parameters})
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         check_tau(self.tau, "RobX")
         check_number(self.step, "step", "RobX", above=0, most=1)
         if self.step < LEAST_STEP:
@@ -134,41 +124,38 @@ class RobX(Method):
             )
         check_whole(self.n_targets, "n_targets", "RobX")
         check_whole(self.max_tries, "max_tries", "RobX")
-        self.noise().check(problem.names)
+        check_noise(self.noise, problem, "RobX")
         if self.base is not None:
-            self.base.check(problem, n_people)
+            self.base.check(problem, n_applicants)
 
-    def noise(self) -> Noise:
-        """See `Method.noise`."""
-        return Noise(self.sigma, self.n_draws, self.draws, self.rng or 0, self.staged)
-
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        noise = self.noise()
-        tau, why = tau_in_numbers(self.tau, problem, noise)
+        found = SearchResult.nothing(applicants)
+        tau, why = tau_in_numbers(self.tau, problem, self.noise)
         found.notes = {"tau": tau, "tau_reason": why}
-        start = people.matrix.copy()
+        start = applicants.matrix.copy()
         if self.base is not None:
-            found.base = self.base.search(problem, people, rows)
+            found.base = self.base.search(problem, applicants, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        self.refine(people, start, found, Stable(problem, tau, noise))
-        give_most_stable(problem, people, start, found, self, f"tau = {tau:.4g}")
+        self.refine(applicants, start, found, StabilityTest(problem, tau, self.noise))
+        give_most_stable(problem, applicants, start, found, self, f"tau = {tau:.4g}")
         return found
 
     def refine(
-        self, people: Applicants, start: Floats, found: SearchResult, test: Test
+        self, applicants: Applicants, start: Floats, found: SearchResult, test: PointTest
     ) -> list[list[Floats]]:
         """Answer with starts that pass; from others walk to conservative counterfactuals near.
 
         Returns the points that were walked to for each applicant.
         """
         problem = test.problem
-        targets: list[list[Floats]] = [[] for _ in range(len(people))]
+        targets: list[list[Floats]] = [[] for _ in range(len(applicants))]
         for i in np.flatnonzero(test(start)):
             found.answer(i, start[i])
         rows = np.flatnonzero(~found.ok)
-        some = people.take(rows)
+        some = applicants.take(rows)
         near = passing_points(
             some,
             start[rows],
@@ -195,8 +182,7 @@ class RobX(Method):
                 found.answer(rows[k], point)
         for k in np.flatnonzero([not points for points in near.points]):
             if near.complete[k]:
-                reason = blocked_by(problem, some, int(k), problem.threshold)
-                found.refuse(rows[k], Status.INFEASIBLE, reason)
+                found.refuse(rows[k], *why_none(problem, some, int(k), problem.threshold))
             else:
                 reason = f"none of the {near.tried[k]} nearest rows is accepted and stable"
                 found.refuse(rows[k], Status.BUDGET, reason)

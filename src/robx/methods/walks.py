@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robx.arrays import Bools, Floats
-from robx.methods.stable import Test
+from robx.arrays import Bools, Floats, same_rows
+from robx.methods.point_tests import PointTest
 from robx.problem import Applicants, Problem
 from robx.schema import Norm
 
@@ -44,7 +44,7 @@ class Walks:
     def towards(
         cls,
         problem: Problem,
-        people: Applicants,
+        applicants: Applicants,
         start: Floats,
         targets: list[list[Floats]],
         step: float,
@@ -71,21 +71,17 @@ class Walks:
             first = goal if left < 0.5 else start[:, None]
             places[:, :, k] = np.where(jumps, first, here)
         places[:, :, -1] = goal
-        wanted = goal
         flat = places.reshape(-1, d)
-        whose = np.repeat(np.arange(m), c * n_steps)
-        own = people.matrix[whose]
-        flat = problem.rules.snap(flat, own, (people.low[whose], people.high[whose]))
-        cost = problem.rules.cost(flat, own, norm)
-        cost[~problem.rules.keeps_relations(flat) | ~problem.is_readable(flat, own)] = np.inf
+        owner = np.repeat(np.arange(m), c * n_steps)
+        flat, legal = problem.gate.admit(flat, applicants, owner)
+        cost = problem.rules.cost(flat, applicants.matrix[owner], norm)
+        cost[~legal] = np.inf
         cost = cost.reshape(m, c, n_steps)
         cost[~exists] = np.inf
         places = flat.reshape(m, c, n_steps, d)
-        ends = places[:, :, -1]
-        known = ((ends == wanted) | (np.isnan(ends) & np.isnan(wanted))).all(axis=2)
-        return cls(places, cost, known)
+        return cls(places, cost, same_rows(places[:, :, -1], goal))
 
-    def first_passing(self, test: Test) -> list[Floats]:
+    def first_passing(self, test: PointTest) -> list[Floats]:
         """Find where each walk first passes, and of these places the one of least cost: m points.
 
         The walk that can still become the cheapest goes on first; one that cannot become cheaper
@@ -95,10 +91,7 @@ class Walks:
         m, c, n_steps, _ = self.places.shape
         to_come = np.minimum.accumulate(self.cost[:, :, ::-1], axis=2)[:, :, ::-1]
         repeats = np.zeros(self.cost.shape, dtype=bool)
-        repeats[:, :, 1:] = (
-            (self.places[:, :, 1:] == self.places[:, :, :-1])
-            | (np.isnan(self.places[:, :, 1:]) & np.isnan(self.places[:, :, :-1]))
-        ).all(axis=3)
+        repeats[:, :, 1:] = same_rows(self.places[:, :, 1:], self.places[:, :, :-1])
         at = np.zeros((m, c), dtype=np.int64)
         best_cost, best_walk = np.full(m, np.inf), np.full(m, c)
         best = self.places[:, 0, -1].copy()

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from robx.tables import Column
-from robx.trees import BlackBox, TreeEnsemble
+from robx.trees import Model
 
 
-def with_categories(
-    X: Any, model: TreeEnsemble | BlackBox, names: Sequence[str] | None = None
-) -> Any:
+def with_categories(X: Any, model: Model, names: Sequence[str] | None = None) -> Any:
     """Give a table's columns the categories that the model knows, in their order.
 
     A CSV file has text where the training table had categories. Models that know their categories
@@ -46,12 +44,13 @@ def with_categories(
     >>> with_categories(pd.DataFrame({"job": ["clerk", "clerk"]}), model)["job"].dtype
     CategoricalDtype(categories=['boss', 'clerk'], ordered=False, categories_dtype=str)
     """
-    if isinstance(model, BlackBox) or not hasattr(X, "iloc"):
+    if model.trees is None or not hasattr(X, "iloc"):
         return X
-    known = {column.name: column for column in model.columns}
-    if not model.named:  # columns go by their places
+    columns = model.trees.columns
+    known = {column.name: column for column in columns}
+    if model.known_names is None:  # columns go by their places
         order = X.columns if names is None else names
-        known = dict(zip(order, model.columns, strict=False))
+        known = dict(zip(order, columns, strict=False))
     found = {name: _as_trained(X[name], known[name]) for name in X.columns if name in known}
     return X.assign(**{name: values for name, values in found.items() if values is not None})
 

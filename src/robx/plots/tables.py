@@ -79,8 +79,8 @@ def stability_table(
 
 def _of_problem(problem: Problem, X: Any, noise: Noise) -> pd.DataFrame:
     if X is None:
-        matrix = problem.all_rows
-        score = problem.score(matrix)
+        matrix = problem.training
+        score = problem.gate.score(matrix)
     else:
         people = problem.read(X)
         matrix, score = people.matrix, people.score
@@ -88,7 +88,7 @@ def _of_problem(problem: Problem, X: Any, noise: Noise) -> pd.DataFrame:
     mean, std = np.full((2, len(matrix)), np.nan)
     # Of rows that the model scores, noise makes no others.
     sound = np.isfinite(score) & ~np.isinf(matrix).any(axis=1)
-    found = problem.stability(matrix[sound], noise)
+    found = problem.gate.stability(matrix[sound], noise)
     mean[sound], std[sound] = found.mean, found.std
     return _measured(score, mean, std, X)
 

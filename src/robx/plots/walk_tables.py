@@ -11,7 +11,7 @@ from robx.answers import Counterfactuals
 from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.methods.conservative import passing_points
-from robx.methods.stable import Stable
+from robx.methods.point_tests import StabilityTest
 from robx.parameters import check_whole, is_whole, require
 from robx.problem import Applicants, Problem
 from robx.robustness import Noise
@@ -120,20 +120,14 @@ def robx_walk_table(
     sound = is_whole(i) and 0 <= i < n
     require(sound, i, "i", "robx_walk_table", f"the place of one of the {n} applicants, from 0")
     settings, row = answers.settings, np.array([i])
-    noise = Noise(
-        settings["sigma"],
-        settings["n_draws"],
-        settings["draws"],
-        settings["rng"] or 0,
-        settings["staged"],
-    )
+    noise = Noise(**settings["noise"])
     people = problem.read(take(answers.applicants, row))
     base = answers.applicants if answers.base is None else answers.base.points
     start = problem.read(take(base, row)).matrix
     near = passing_points(
         people,
         start,
-        Stable(problem, float(settings["tau"]), noise),
+        StabilityTest(problem, float(settings["tau"]), noise),
         norm=answers.norm,
         n_wanted=1,
         max_tries=settings["max_tries"],
@@ -163,11 +157,9 @@ def _walk(
     places = np.where(
         jumps, np.where(position > 0.5, goal, start), (1 - position) * start + position * goal
     )
-    own, low, high = (np.repeat(a, n_points, axis=0) for a in (people.matrix, *people.bounds))
-    places = problem.rules.snap(places, own, (low, high))
-    score = problem.score(places)
-    found = problem.stability(places, noise)
-    allowed = problem.rules.keeps_relations(places) & problem.is_readable(places, own)
+    owner = np.zeros(n_points, dtype=np.intp)
+    places, legal = problem.gate.admit(places, people, owner)
+    score, found = problem.gate.score(places), problem.gate.stability(places, noise)
     return pd.DataFrame(
         {
             "position": position[:, 0],
@@ -175,8 +167,8 @@ def _walk(
             "mean": found.mean,
             "std": found.std,
             "stability": found.value,
-            "accepted": (score > problem.threshold) & allowed,
-            "cost": problem.rules.cost(places, own, norm),
+            "accepted": (score > problem.threshold) & legal,
+            "cost": problem.rules.cost(places, people.matrix[owner], norm),
         }
     )
 

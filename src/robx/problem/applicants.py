@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.answers.status import ANSWERED, Status
-from robx.arrays import Floats
+from robx.answers import ANSWERED, Status
+from robx.arrays import Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class Applicants:
     ----------
     matrix : (n, d) float64
     low, high : (n, d) float64
-        Bounds of each value.
+        Bounds of what each value may become; it may always stay as it is.
     score : (n,) float64
         The model's score.
     trouble : n strings
@@ -38,11 +38,11 @@ class Applicants:
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Least and greatest value of each column: two (n, d) arrays."""
+        """Minimum and maximum of each column: two (n, d) arrays."""
         return self.low, self.high
 
     def take(self, rows: NDArray[Any]) -> Applicants:
-        """Return some of them."""
+        """Return some of them, by number or by a mask."""
         places = np.arange(len(self))[rows]
         return Applicants(
             self.matrix[places],
@@ -51,6 +51,12 @@ class Applicants:
             self.score[places],
             tuple(self.trouble[i] for i in places),
         )
+
+    @classmethod
+    def anywhere(cls, points: Floats) -> Applicants:
+        """Give points as if they were applicants whom nothing binds."""
+        free = np.full_like(points, np.inf)
+        return cls(points, -free, free, np.zeros(len(points)), ("",) * len(points))
 
 
 @dataclass(eq=False)
@@ -69,6 +75,8 @@ class SearchResult:
         What the method started from.
     paths : n arrays of shape (steps, d), optional
         The way to each answer.
+    notes : dict
+        What the method says of itself, in plain values, beside its parameters.
     measured : n numbers each by name
         What else the method found out about rows; NaN where it found out nothing.
     """
@@ -82,10 +90,10 @@ class SearchResult:
     measured: dict[str, Floats] = field(default_factory=dict)
 
     @classmethod
-    def nothing(cls, people: Applicants) -> SearchResult:
+    def nothing(cls, applicants: Applicants) -> SearchResult:
         """Start with no answers."""
-        status = np.full(len(people), Status.BUDGET, dtype=object)
-        return cls(people.matrix.copy(), status, [""] * len(people))
+        status = np.full(len(applicants), Status.NOT_FOUND, dtype=object)
+        return cls(applicants.matrix.copy(), status, ["nothing was found"] * len(applicants))
 
     def answer(self, i: int | np.integer[Any], point: Floats) -> None:
         """Record an answer."""
@@ -99,36 +107,36 @@ class SearchResult:
         self.reason[int(i)] = reason
 
     @property
-    def ok(self) -> NDArray[np.bool_]:
+    def ok(self) -> Bools:
         """Which rows have an answer: (n,) bool."""
         return np.array([status == Status.OK for status in self.status], dtype=bool)
 
     @property
-    def answered(self) -> NDArray[np.bool_]:
+    def answered(self) -> Bools:
         """Which rows have an answer, also one that is not stable: (n,) bool."""
         return np.array([status in ANSWERED for status in self.status], dtype=bool)
 
     @classmethod
     def joined(
-        cls, parts: list[SearchResult], people: Applicants, rows: NDArray[np.intp]
+        cls, parts: list[SearchResult], applicants: Applicants, rows: NDArray[np.intp]
     ) -> SearchResult:
-        """Put parts one after the other at some rows of a longer list of people."""
-        whole = cls.nothing(people)
+        """Put parts one after the other at some rows of a longer list of applicants."""
+        whole = cls.nothing(applicants)
         whole.points[rows] = np.concatenate([part.points for part in parts])
         whole.status[rows] = np.concatenate([part.status for part in parts])
         for row, reason in zip(rows, [r for part in parts for r in part.reason], strict=True):
             whole.reason[row] = reason
         bases = [part.base for part in parts if part.base is not None]
         if bases:
-            whole.base = cls.joined(bases, people, rows)
+            whole.base = cls.joined(bases, applicants, rows)
         if parts[0].paths is not None:
-            whole.paths = [person[None] for person in people.matrix]
+            whole.paths = [person[None] for person in applicants.matrix]
             for row, path in zip(
                 rows, [p for part in parts for p in part.paths or []], strict=True
             ):
                 whole.paths[row] = path
         whole.notes = parts[0].notes
         for name in parts[0].measured:
-            whole.measured[name] = np.full(len(people), np.nan)
+            whole.measured[name] = np.full(len(applicants), np.nan)
             whole.measured[name][rows] = np.concatenate([part.measured[name] for part in parts])
         return whole

@@ -16,7 +16,7 @@ def coordinates(problem: Problem, matrix: Floats) -> Floats:
     mark in a column of its own, for columns that have missing values in training.
     """
     rules = problem.rules
-    middle, lacking = problem.cached("middles", lambda: _middles(problem.all_rows))
+    middle, lacking = problem.memo.get("middles", lambda: _middles(problem.training))
     columns: list[Floats] = []
     for j, feature in enumerate(rules.features):
         values, missing = matrix[:, j], np.isnan(matrix[:, j])

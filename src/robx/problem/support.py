@@ -11,7 +11,8 @@ from robx.arrays import Floats, Ints
 from robx.kernels import nearest
 from robx.parallel import in_threads
 from robx.problem.applicants import Applicants
-from robx.schema import Norm, Rules
+from robx.problem.gate import Gate
+from robx.schema import Norm
 
 
 class Support:
@@ -24,13 +25,13 @@ class Support:
     ----------
     rows : (n, d) float64
     score : (n,) float64
-    rules : Rules
+    gate : Gate
     """
 
-    def __init__(self, rows: Floats, score: Floats, rules: Rules) -> None:
+    def __init__(self, rows: Floats, score: Floats, gate: Gate) -> None:
         self.rows = rows
         self.score = score
-        self.rules = rules
+        self.gate, self.rules = gate, gate.rules
         self._trees: dict[Norm, nearest.Tree] = {}
 
     def __len__(self) -> int:
@@ -39,12 +40,7 @@ class Support:
     @cached_property
     def is_plain(self) -> bool:
         """Whether every row, as it is, is an allowed answer for all who miss no values."""
-        if not self.rules.is_free or np.isnan(self.rows).any():
-            return False
-        elsewhere = np.full_like(self.rows, np.inf)  # nobody's own values: the grids alone decide
-        everywhere = (np.full_like(self.rows, -np.inf), np.full_like(self.rows, np.inf))
-        home = self.rules.snap(self.rows, elsewhere, everywhere)
-        return bool((home == self.rows).all())
+        return self.gate.is_open_for(self.rows)
 
     def near(
         self,

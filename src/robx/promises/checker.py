@@ -9,7 +9,6 @@ import narwhals as nw
 import numpy as np
 
 from robx.answers import Counterfactuals, Status
-from robx.answers.origin import about_model
 from robx.answers.status import ANSWERED
 from robx.arrays import Floats
 from robx.errors import InvalidInput, RobxError
@@ -133,7 +132,7 @@ def _checked(
         reason=tuple(reason),
         threshold=threshold,
         confidence=float(confidence),
-        model=about_model(model),
+        model=model.about(),
         alternatives=alternatives,
     )
 

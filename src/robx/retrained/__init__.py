@@ -10,7 +10,6 @@ from robx.retrained.certification import certified, certify
 from robx.retrained.panel import Panel
 from robx.retrained.scoring import acceptance, import_models, scores
 from robx.retrained.training import retrainings
-from robx.retrained.used_models import refuse_seen, remember
 
 __all__ = [
     "Panel",
@@ -18,8 +17,6 @@ __all__ = [
     "certified",
     "certify",
     "import_models",
-    "refuse_seen",
-    "remember",
     "retrainings",
     "scores",
 ]

@@ -11,10 +11,10 @@ from robx.answers import Certificate, Counterfactuals
 from robx.errors import InvalidInput
 from robx.parameters import check_number
 from robx.problem import Problem
-from robx.retrained.scoring import check_readers, import_models, scores_or_none
-from robx.retrained.used_models import refuse_seen
+from robx.problem.used_models import scores_or_zero
+from robx.retrained.scoring import check_readers, import_models
 from robx.tables import take
-from robx.trees import BlackBox, TreeEnsemble
+from robx.trees import Model
 
 
 def certify(
@@ -68,14 +68,14 @@ def certify(
         )
     check_number(confidence, "confidence", "certify", above=0, below=1)
     later = import_models(problem, models)
-    refuse_seen(problem, later, answers.settings.get("models", ()))
+    problem.used_models.refuse(later, answers.settings.get("models", ()))
     return certified(problem, answers, later, confidence, drawn)
 
 
 def certified(
     problem: Problem,
     answers: Counterfactuals,
-    models: list[TreeEnsemble | BlackBox],
+    models: list[Model],
     confidence: float,
     drawn: str,
 ) -> Counterfactuals:
@@ -87,8 +87,8 @@ def certified(
     accepting = np.zeros(len(answers), dtype=np.int64)
     rows = np.flatnonzero(answers.answered)
     if len(rows):
-        points = problem.as_trained(take(answers.points, rows))
-        kept = [scores_or_none(model, points) > problem.threshold for model in models]
+        points = problem.codec.as_trained(take(answers.points, rows))
+        kept = [scores_or_zero(model, points) > problem.threshold for model in models]
         accepting[rows] = np.sum(kept, axis=0)
     covers = answers.answered
     certificate = Certificate(accepting, len(models), covers, float(confidence), str(drawn))

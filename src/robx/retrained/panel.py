@@ -11,8 +11,8 @@ from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import in_threads
 from robx.problem import Problem
-from robx.retrained.scoring import check_readers, import_models, scores_or_none
-from robx.retrained.used_models import remember
+from robx.problem.used_models import scores_or_zero
+from robx.retrained.scoring import check_readers, import_models
 from robx.trees import TreeEnsemble
 
 #: Rows that one thread scores at a time.
@@ -24,7 +24,8 @@ MOST = 1e6
 class Panel:
     """Retrained models of a problem, ready to be asked about points.
 
-    They help to choose, so the problem remembers them: they must not judge the choice as well.
+    They help to choose, so they must not judge the choice as well: whoever chooses with them adds
+    them to ``problem.used_models``.
 
     Parameters
     ----------
@@ -41,20 +42,21 @@ class Panel:
                 "Some 16 are better."
             )
         check_readers(problem, self.models)
-        remember(problem, self.models)
 
     @classmethod
     def of(cls, problem: Problem, models: Any) -> Panel:
         """Return the problem's panel of these models, made on first use."""
-        held: dict[int, tuple[Any, Panel]] = problem.cached("panels", dict)
-        # The models are kept with their number, so that no others can come by it.
-        if id(models) not in held:
-            held[id(models)] = (models, cls(problem, models))
-        return held[id(models)][1]
+        try:
+            key = ("panel", tuple(models))
+            hash(key)
+        except TypeError:  # a model that cannot be a key: the panel is made anew
+            return cls(problem, models)
+        made: Panel = problem.memo.get(key, lambda: cls(problem, models))
+        return made
 
     def digests(self) -> list[str]:
         """Name the models by their content, as far as they have one."""
-        return [model.digest for model in self.models if isinstance(model, TreeEnsemble)]
+        return [model.digest for model in self.models if model.digest is not None]
 
     def __len__(self) -> int:
         return len(self.models)
@@ -64,7 +66,7 @@ class Panel:
         out = np.empty((len(self.models), len(points)))
         alike = self._alike
         if alike:
-            numbers = self.problem.model_numbers(points)
+            numbers = self.problem.view.numbers(points)
 
             def run(part: slice) -> None:
                 for k, ensemble in alike.items():
@@ -75,26 +77,24 @@ class Panel:
             table = self.problem.codec.write(points)
             for k, model in enumerate(self.models):
                 if k not in alike:
-                    out[k] = scores_or_none(model, table)
+                    out[k] = scores_or_zero(model, table)
         return out
 
-    def steadiness(self, points: Floats) -> Floats:
+    def margins(self, points: Floats) -> Floats:
         """How many standard deviations the models' mean score is above the threshold: (n,)."""
         # A point a row, so that its sums do not depend on the points beside it.
         score = np.ascontiguousarray(self.scores(points).T)
         above, spread = score.mean(axis=1) - self.problem.threshold, score.std(axis=1, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            steadiness = np.where(above == 0, 0.0, above / spread)
-        return np.clip(steadiness, -MOST, MOST)
+            margins = np.where(above == 0, 0.0, above / spread)
+        return np.clip(margins, -MOST, MOST)
 
     @cached_property
     def _alike(self) -> dict[int, TreeEnsemble]:
         """Models that take the same numbers for their columns as the problem's own does."""
-        own = self.problem.model
+        columns = self.problem.view.columns
         return {
-            k: model
+            k: model.trees
             for k, model in enumerate(self.models)
-            if isinstance(own, TreeEnsemble)
-            and isinstance(model, TreeEnsemble)
-            and model.columns == own.columns
+            if model.trees is not None and columns and model.trees.columns == columns
         }

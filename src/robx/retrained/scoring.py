@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.problem import Problem
 from robx.tables import count_rows, take
-from robx.trees import BlackBox, TreeEnsemble, import_model
+from robx.trees import BlackBox, Model, import_model
 
 #: Training rows of which a model must be able to score one.
 MOST_CHECKED = 32
 
 
-def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox]:
+def import_models(problem: Problem, models: Any) -> list[Model]:
     """Import models that score the same class as the problem's does."""
     if not isinstance(models, Sequence) or isinstance(models, str) or len(models) == 0:
         raise InvalidInput(
@@ -28,7 +28,7 @@ def import_models(problem: Problem, models: Any) -> list[TreeEnsemble | BlackBox
     return [_import(model, problem.model.target) for model in models]
 
 
-def _import(model: Any, target: Any) -> TreeEnsemble | BlackBox:
+def _import(model: Any, target: Any) -> Model:
     """Import a model; one that cannot be taken apart is still asked for its scores."""
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
@@ -40,30 +40,14 @@ def _import(model: Any, target: Any) -> TreeEnsemble | BlackBox:
         return BlackBox(model, target)
 
 
-def scores(models: Sequence[TreeEnsemble | BlackBox], X: Any) -> NDArray[np.float64]:
+def scores(models: Sequence[Model], X: Any) -> NDArray[np.float64]:
     """Score of each model for each row: (models, n) float64."""
     return np.array([model.score(X) for model in models])
 
 
-def scores_or_none(model: TreeEnsemble | BlackBox, X: Any) -> NDArray[np.float64]:
-    """Score of a model for each row, 0 where it raises: it does not accept what it cannot read.
-
-    A model trained on fewer rows may not know every category.
-    """
-    try:
-        return np.asarray(model.score(X), dtype=np.float64)
-    except Exception:
-        n = count_rows(X)
-        if n <= 1:
-            return np.zeros(n)
-        half = n // 2
-        parts = [take(X, np.arange(half)), take(X, np.arange(half, n))]
-        return np.concatenate([scores_or_none(model, part) for part in parts])
-
-
-def check_readers(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -> None:
+def check_readers(problem: Problem, models: Sequence[Model]) -> None:
     """Refuse models that can score no training row at all."""
-    some = problem.codec.write(problem.all_rows[:MOST_CHECKED])
+    some = problem.codec.write(problem.training[:MOST_CHECKED])
     for k, model in enumerate(models):
         for i in range(count_rows(some)):
             try:
@@ -79,8 +63,6 @@ def check_readers(problem: Problem, models: Sequence[TreeEnsemble | BlackBox]) -
             ) from reason
 
 
-def acceptance(
-    models: Sequence[TreeEnsemble | BlackBox], X: Any, threshold: float
-) -> NDArray[np.bool_]:
+def acceptance(models: Sequence[Model], X: Any, threshold: float) -> NDArray[np.bool_]:
     """Whether each model accepts each row: (models, n) bool."""
     return np.asarray(scores(models, X) > threshold)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Floats
-from robx.robustness.draws import Draws, DrawKind, make_draws, seed_of
+from robx.robustness.draws import DrawKind, Draws, make_draws, seed_of
 from robx.robustness.measure import Stability, measure, passes
-from robx.robustness.noise import per_column, spread_of
-from robx.robustness.probe import EnsembleProbe, Probe, open_probe
-from robx.trees import BlackBox, TreeEnsemble
+from robx.robustness.noise import per_column
+from robx.robustness.probe import Probe
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,16 @@ class Noise:
 
     def key(self, names: tuple[str, ...]) -> tuple[Any, ...]:
         """Tell settings apart that give different results."""
-        sigmas = tuple(per_column(self.sigma, names, "sigma").tolist())
-        return sigmas, self.n_draws, self.draws, seed_of(self.rng), self.staged
+        return tuple(self.sigmas(names)), self.n_draws, self.draws, seed_of(self.rng), self.staged
 
     def check(self, names: tuple[str, ...]) -> None:
         """Raise if the settings make no sense for columns of these names."""
-        per_column(self.sigma, names, "sigma")
+        self.sigmas(names)
         self._draws(len(names))
+
+    def sigmas(self, names: Sequence[str]) -> Floats:
+        """Standard deviation of each column's noise, in units of its scale: (d,) float64."""
+        return per_column(self.sigma, names, "sigma")
 
     def measure(self, probe: Probe, n_threads: int | None = None) -> Stability:
         """Measure the stability of a probe's points."""
@@ -69,18 +71,3 @@ class Noise:
 
     def _draws(self, n_columns: int) -> Draws:
         return make_draws(self.draws, self.n_draws, n_columns, self.rng)
-
-    def open(
-        self,
-        model: TreeEnsemble | BlackBox,
-        points: Any,
-        unit: Floats,
-        names: tuple[str, ...],
-    ) -> Probe:
-        """Open a model on points: a matrix that an ensemble has read, or a black box's table."""
-        sigmas = per_column(self.sigma, names, "sigma")
-        if isinstance(model, TreeEnsemble):
-            is_number = np.array([not column.is_category for column in model.columns])
-            spread = spread_of(np.where(is_number, sigmas, 0.0), unit, names, model.read)
-            return EnsembleProbe(model, points, spread)
-        return open_probe(model, points, sigmas, unit)

@@ -15,4 +15,14 @@ from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
 from robx.schema.schema import Schema, check_norm
 
-__all__ = ["Codec", "Effect", "Feature", "Norm", "Relation", "Rules", "Schema", "check_norm", "project"]
+__all__ = [
+    "Codec",
+    "Effect",
+    "Feature",
+    "Norm",
+    "Relation",
+    "Rules",
+    "Schema",
+    "check_norm",
+    "project",
+]

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.schema.feature import Feature
-from robx.tables import Column, Layout, Storage, read_matrix, rewrite, write
+from robx.tables import (
+    Column,
+    Layout,
+    Storage,
+    as_named_frame,
+    column_names,
+    in_order,
+    read_matrix,
+    rewrite,
+    write,
+)
 
 
 @dataclass(frozen=True)
@@ -106,6 +116,19 @@ class Codec:
         for j in np.flatnonzero(self.holds_labels):
             matrix[:, j] = _looked_up(matrix[:, j], self.features[j].level_numbers)
         return matrix
+
+    def as_trained(self, X: Any) -> Any:
+        """Give a table with its columns as the training table has them.
+
+        A model that does not know the names of its columns goes by their order. An array has the
+        order of the features.
+        """
+        if not self.layout.named:
+            return X
+        names = tuple(feature.name for feature in self.features)
+        if column_names(X) is None and self.layout.names != names:
+            X = as_named_frame(X, names)
+        return in_order(X, self.layout.names)
 
     def values(self, matrix: Floats) -> list[NDArray[Any]]:
         """Give the columns as the table holds them: numbers, or levels as objects."""

@@ -47,6 +47,7 @@ class Constraint(ABC):
 
     def widen(self, X: Floats, low: Floats, high: Floats) -> None:
         """Extend bounds, in place, by where the conditions can take columns that follow."""
+        del X, low, high  # nowhere, unless a constraint says so
 
 
 def parse_sum(side: str, text: str, what: str) -> Iterator[tuple[str | None, float]]:

@@ -51,8 +51,8 @@ def _solve(
     matrix, bound = rules.relations_in_numbers.matrix, rules.relations_in_numbers.bound
     effects = rules.effects_in_numbers
     names = (matrix != 0).any(axis=0)
-    for j, row in zip(effects.targets[::-1], effects.matrix[::-1], strict=True):
-        names |= (row != 0) & names[j]  # its causes
+    for j, causes in zip(effects.targets[::-1], effects.matrix[::-1], strict=True):
+        names |= (causes != 0) & names[j]
     wide = [side[0] for side in rules.reach(x[None], low[None], high[None])]
     tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
     known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)
@@ -97,7 +97,7 @@ def _solve(
         if j in value_of:
             parts = [(p, -f * causes[i]) for i in tied for p, f in value_of[i] if causes[i] != 0]
             start_at = x[j] - sum(causes[i] * x[i] for i in tied if causes[i] != 0)
-            rounding = 0.5 * _step(rules, j)
+            rounding = rules.rounding(j)
             rows.append(row(value_of[j] + parts))
             limits.append((start_at - rounding, start_at + rounding))
     solved = milp(
@@ -143,11 +143,3 @@ def _parts(
     if least > most:  # no step lies within: what the applicant has stays
         return [1.0], x, x, False
     return [step], least, most, True
-
-
-def _step(rules: Rules, j: int) -> float:
-    """By how much a column's grid may round a value."""
-    kind, numerator, denominator, _, level_start, level_value = rules.grid
-    if kind[j] == grids.LEVELS:
-        return float(np.diff(level_value[level_start[j] : level_start[j + 1]]).max(initial=0.0))
-    return 0.0 if kind[j] == grids.FREE else float(numerator[j] / denominator[j])

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput
 from robx.kernels import grids
-from robx.schema.feature import Feature
 from robx.schema.constraint import Constraint
 from robx.schema.effect import Effect, Effects, in_order
+from robx.schema.feature import Feature
 from robx.schema.relation import Relation, Relations
 
 Norm = Literal[1, 2]
@@ -64,6 +64,11 @@ class Rules:
         return np.array([f.kind == "categorical" for f in self.features], dtype=bool)
 
     @cached_property
+    def is_member(self) -> Bools:
+        """Columns of one-hot groups: (d,) bool."""
+        return np.array([f.group is not None for f in self.features], dtype=bool)
+
+    @cached_property
     def may_fill(self) -> Bools:
         """Columns whose missing values may be filled: (d,) bool."""
         return np.array([f.may_fill for f in self.features], dtype=bool)
@@ -102,7 +107,7 @@ class Rules:
     def follows(self) -> Bools:
         """Columns that nobody acts on, because they follow from others: (d,) bool."""
         none = np.zeros(len(self.features), dtype=bool)
-        return np.any([none, *(c.follows for c in self.constraints)], axis=0)
+        return np.asarray(np.any([none, *(c.follows for c in self.constraints)], axis=0))
 
     def _on_grid(self, j: int, wanted: Floats, own: Floats) -> Floats:
         """Bring values of one column onto its grid, within what its dtype has room for: (n,)."""
@@ -122,6 +127,13 @@ class Rules:
             out,
         )
         return np.asarray(out[:, 0])
+
+    def rounding(self, j: int) -> float:
+        """By how much a column's grid may round a value."""
+        kind, numerator, denominator, _, start, levels = self.grid
+        if kind[j] == grids.LEVELS:
+            return float(np.diff(levels[start[j] : start[j + 1]]).max(initial=0.0))
+        return 0.0 if kind[j] == grids.FREE else float(numerator[j] / denominator[j]) / 2
 
     def unit(self, norm: Norm) -> Floats:
         """Cost of moving by 1 in each column, or of another category: (d,) float64.

@@ -23,6 +23,8 @@ from robx.schema.rules import Norm, Rules
 from robx.tables import Layout
 
 FORMAT = 1
+#: What a schema file need not have.
+OPTIONAL = ("relations", "optional_groups", "effects")
 
 
 @dataclass(frozen=True, init=False)
@@ -158,6 +160,10 @@ class Schema:
         following = self.effects if effects is None else effects
         return Schema(tuple(features), kept, self.optional_groups, following)
 
+    def reordered(self, names: Sequence[str]) -> Schema:
+        """Return a copy with the features in this order of their names."""
+        return replace(self, features=tuple(self[name] for name in names))
+
     def fit(self, X: Any) -> Schema:
         """Return a copy in which every feature without a scale has the range of its column in X."""
         return self.fit_matrix(self._codec(X).read(X, "X"))
@@ -197,7 +203,7 @@ class Schema:
         """Make a schema from plain values, as `to_dict` gives them."""
         if not isinstance(plain, Mapping) or not isinstance(plain.get("features"), list):
             raise InvalidInput("A schema file holds a mapping with a list of 'features'.")
-        unknown = set(plain) - {"robx_schema", "features", "relations", "optional_groups", "effects"}
+        unknown = set(plain) - {"robx_schema", "features", *OPTIONAL}
         if unknown:
             raise InvalidInput(f"A schema file has no field {sorted(map(str, unknown))[0]!r}.")
         if plain.get("robx_schema", FORMAT) != FORMAT:
@@ -216,8 +222,8 @@ class Schema:
             features.append(Feature(str(fields["name"])))
             rest = {str(k): v for k, v in fields.items() if k != "name"}
             features[-1] = _respecified(features[-1], rest)
-        rest = (plain.get(name) for name in ("relations", "optional_groups", "effects"))
-        return cls(tuple(features), *(() if part is None else part for part in rest))
+        others = {name: plain[name] for name in OPTIONAL if plain.get(name) is not None}
+        return cls(tuple(features), **others)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the schema as plain values."""
@@ -461,6 +467,11 @@ def _complaints(schema: Schema) -> Iterator[str]:
     for group in schema.optional_groups:
         if group not in groups:
             yield f"there is no one-hot group {group!r} to be optional"
+    yield from _tie_complaints(schema)
+
+
+def _tie_complaints(schema: Schema) -> Iterator[str]:
+    names = list(schema.names)
     ties = [(f"relation {r.text!r}", [name for name, _ in r.terms]) for r in schema.relations]
     ties += [
         (f"effect {e.text!r} on {e.feature!r}", [e.feature, *(name for name, _ in e.terms)])

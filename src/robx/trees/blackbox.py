@@ -71,6 +71,11 @@ class BlackBox(Model):
         return self._names
 
     @property
+    def takes_arrays(self) -> bool:
+        """Whether the model was fitted on an array: it knows no names, and warns of a frame."""
+        return self._names is None and hasattr(self.model, "n_features_in_")
+
+    @property
     def digest(self) -> None:
         """None: what is in a black box is not known."""
         return None
@@ -145,7 +150,7 @@ class BlackBox(Model):
 
     def _without_names(self, table: Any) -> Any:
         """Give a frame of numbers as an array to a model that was fitted on one, which warns."""
-        if self.names is not None or not hasattr(self.model, "n_features_in_"):
+        if not self.takes_arrays:
             return table
         frame = nw.from_native(table, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import Status
-from robx.arrays import Bools, Floats, Ints
+from robx.arrays import Bools, Floats, Ints, same_rows
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_gamma
 from robx.methods.baselines.graph import Graph, Neighbourhood
 from robx.methods.baselines.kernels import paths
-from robx.methods.neighbours import blocked_by
+from robx.methods.neighbours import why_none
 from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
@@ -98,9 +98,9 @@ class Face(Method):
     gamma: float | None = None
     max_tries: int = 10_000
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         if self.graph not in {"knn", "radius"}:
             raise InvalidInput(
                 f"The 'graph' parameter of Face must be 'knn' or 'radius'. Got {self.graph!r} "
@@ -113,25 +113,27 @@ class Face(Method):
         check_number(self.min_density, "min_density", "Face", least=0, below=1)
         check_gamma(self.gamma, "Face")
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        found.paths = [person[None] for person in people.matrix]
+        found = SearchResult.nothing(applicants)
+        found.paths = [person[None] for person in applicants.matrix]
         graph = Graph.of(problem, self.norm, self._neighbourhood())
         if self.graph == "radius":
             found.notes = {"radius": graph.radius}
         goal = self._goal(problem, graph)
         if goal.n_ends == 0:
-            for i in range(len(people)):
-                found.refuse(i, Status.INFEASIBLE, self._no_goal(problem, people, i, graph))
+            for i in range(len(applicants)):
+                found.refuse(i, *self._no_goal(problem, applicants, i, graph))
             return found
-        near, weight = graph.join(people)
-        plain = graph.is_plain_for(people)
+        near, weight = graph.join(applicants)
+        plain = graph.is_plain_for(applicants)
         self._follow(graph, goal, near, weight, np.flatnonzero(plain), found)
-        self._seek(problem, people, goal, near, weight, np.flatnonzero(~plain), found)
+        self._seek(problem, applicants, goal, near, weight, np.flatnonzero(~plain), found)
         for i in np.flatnonzero((near < 0).all(axis=1)).tolist():
             reason = f"nobody is within the radius, {graph.radius:.4g}"
-            found.refuse(i, Status.INFEASIBLE, reason)
+            found.refuse(i, Status.NOT_FOUND, reason)
         return found
 
     def _neighbourhood(self) -> Neighbourhood:
@@ -141,13 +143,13 @@ class Face(Method):
 
     def _goal(self, problem: Problem, graph: Graph) -> _Goal:
         """Which nodes are answers; kept for everybody."""
-        bar = problem.bar(self.gamma)
+        cutoff = problem.gate.cutoff(self.gamma)
 
         def make() -> _Goal:
-            return _Goal(graph, (graph.rows.score > bar) & graph.is_dense(self.min_density))
+            return _Goal(graph, (graph.rows.score > cutoff) & graph.is_dense(self.min_density))
 
-        key = ("goal", self.norm, self._neighbourhood(), bar, self.min_density)
-        made: _Goal = problem.cached(key, make)
+        key = ("goal", self.norm, self._neighbourhood(), cutoff, self.min_density)
+        made: _Goal = problem.memo.get(key, make)
         return made
 
     def _follow(
@@ -164,7 +166,7 @@ class Face(Method):
         for i, place, length in zip(some, best, total.min(axis=1), strict=True):
             if length == np.inf:
                 reason = f"no accepted row can be reached: {self._parts(graph)}"
-                found.refuse(i, Status.INFEASIBLE, reason)
+                found.refuse(i, Status.NOT_FOUND, reason)
                 continue
             nodes = [int(near[i, place])]
             while before[nodes[-1]] >= 0:
@@ -175,7 +177,7 @@ class Face(Method):
     def _seek(
         self,
         problem: Problem,
-        people: Applicants,
+        applicants: Applicants,
         goal: _Goal,
         near: Ints,
         weight: Floats,
@@ -189,13 +191,15 @@ class Face(Method):
         while len(waiting):
             ways = _ways(goal, near[waiting], weight[waiting], n_wanted)
             tried = [way.ends[n_seen:] for way in ways]
-            chosen = self._first_accepted(problem, people.take(waiting), goal.graph, tried)
+            chosen = self._first_accepted(problem, applicants.take(waiting), goal.graph, tried)
             left = []
             for k, i in enumerate(waiting):
                 if chosen[k] >= 0:
-                    self._arrive(problem, people, goal, i, ways[k].path(n_seen + chosen[k]), found)
+                    self._arrive(
+                        problem, applicants, goal, i, ways[k].path(n_seen + chosen[k]), found
+                    )
                 elif len(ways[k].ends) < n_wanted or n_wanted == most:
-                    reason = self._in_vain(problem, people, i, goal, len(ways[k].ends))
+                    reason = self._in_vain(problem, applicants, i, goal, len(ways[k].ends))
                     found.refuse(i, *reason)
                 else:
                     left.append(i)
@@ -203,19 +207,17 @@ class Face(Method):
             n_seen, n_wanted = n_wanted, min(MORE_TRIES * n_wanted, most)
 
     def _first_accepted(
-        self, problem: Problem, people: Applicants, graph: Graph, ends: list[Ints]
+        self, problem: Problem, applicants: Applicants, graph: Graph, ends: list[Ints]
     ) -> list[int]:
         """Tell for each applicant which end is the first accepted once it fits; -1 for none."""
         owner = np.repeat(np.arange(len(ends)), [len(e) for e in ends])
         place = np.concatenate([np.arange(len(e)) for e in ends])
         node = np.concatenate(ends)
-        wanted, own = graph.rows.rows[node], people.matrix[owner]
-        points = problem.rules.snap(wanted, own, (people.low[owner], people.high[owner]))
-        differs = problem.rules.changed(points, wanted).any(axis=1)
-        accepted = problem.rules.changed(points, own).any(axis=1)
-        accepted &= ~differs | problem.rules.keeps_relations(points)
-        unknown = accepted & differs
-        accepted[unknown] = problem.score(points[unknown]) > problem.bar(self.gamma)
+        wanted = graph.rows.rows[node]
+        points, legal = problem.gate.admit(wanted, applicants, owner)
+        accepted = legal & ~same_rows(points, applicants.matrix[owner])
+        unknown = accepted & ~same_rows(points, wanted)
+        accepted[unknown] = problem.gate.score(points[unknown]) > problem.gate.cutoff(self.gamma)
         chosen = [-1] * len(ends)
         for k in np.flatnonzero(accepted)[::-1]:
             chosen[owner[k]] = int(place[k])
@@ -224,7 +226,7 @@ class Face(Method):
     def _arrive(
         self,
         problem: Problem,
-        people: Applicants,
+        applicants: Applicants,
         goal: _Goal,
         i: int,
         nodes: Ints,
@@ -233,42 +235,40 @@ class Face(Method):
         """Record the answer at the end of a path, and the path."""
         assert found.paths is not None  # noqa: S101 - for the type checker
         rows = goal.graph.rows.rows[nodes]
-        own, low, high = (
-            np.repeat(a[i : i + 1], len(rows), axis=0)
-            for a in (people.matrix, people.low, people.high)
-        )
-        points = problem.rules.snap(rows, own, (low, high))
-        shown = problem.rules.keeps_relations(points)
+        points, shown = problem.gate.admit(rows, applicants, np.full(len(rows), i))
         shown[-1] = True
         found.answer(i, points[-1])
         found.paths[i] = _without_pauses(found.paths[i], points[shown])
 
     # --- why there is no answer -------------------------------------------------------------------
 
-    def _no_goal(self, problem: Problem, people: Applicants, i: int, graph: Graph) -> str:
-        bar = problem.bar(self.gamma)
-        if (graph.rows.score > bar).any():
-            return "no accepted row lies where the data are dense enough; lower min_density"
-        return blocked_by(problem, people, i, bar)
+    def _no_goal(
+        self, problem: Problem, applicants: Applicants, i: int, graph: Graph
+    ) -> tuple[Status, str]:
+        cutoff = problem.gate.cutoff(self.gamma)
+        if (graph.rows.score > cutoff).any():
+            reason = "no accepted row lies where the data are dense enough; lower min_density"
+            return Status.NOT_FOUND, reason
+        return why_none(problem, applicants, i, cutoff)
 
     def _parts(self, graph: Graph) -> str:
         what = "n_neighbours" if self.graph == "knn" else "the radius"
         return f"the graph has {graph.n_parts} parts; raise {what}"
 
     def _in_vain(
-        self, problem: Problem, people: Applicants, i: int, goal: _Goal, n_tried: int
+        self, problem: Problem, applicants: Applicants, i: int, goal: _Goal, n_tried: int
     ) -> tuple[Status, str]:
         """Say why none of the ends that were tried is an answer."""
         if n_tried == 0:
             reason = f"no accepted row can be reached: {self._parts(goal.graph)}"
-            return Status.INFEASIBLE, reason
+            return Status.NOT_FOUND, reason
         if n_tried == goal.n_ends:
-            return Status.INFEASIBLE, blocked_by(problem, people, i, problem.bar(self.gamma))
+            return why_none(problem, applicants, i, problem.gate.cutoff(self.gamma))
         if n_tried >= self.max_tries:
             reason = f"none of the {n_tried} accepted rows that were tried is accepted once it fits"
             return Status.BUDGET, reason
         reason = f"none of the {n_tried} accepted rows within reach is accepted once it fits"
-        return Status.INFEASIBLE, f"{reason}: {self._parts(goal.graph)}"
+        return Status.NOT_FOUND, f"{reason}: {self._parts(goal.graph)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,5 +345,4 @@ def _ways(goal: _Goal, near: Ints, weight: Floats, n_wanted: int) -> list[_Ways]
 def _without_pauses(start: Floats, points: Floats) -> Floats:
     """Put a path together, without steps that change nothing."""
     path = np.concatenate([start[:1], points])
-    stays = (path[1:] == path[:-1]) | (np.isnan(path[1:]) & np.isnan(path[:-1]))
-    return np.asarray(path[np.concatenate([[True], ~stays.all(axis=1)])])
+    return np.asarray(path[np.concatenate([[True], ~same_rows(path[1:], path[:-1])])])

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import Status
-from robx.arrays import Floats
-from robx.errors import UnsupportedModel
+from robx.arrays import Floats, same_rows
+from robx.kernels import leaf_boxes
 from robx.methods.base import Method, check_gamma
-from robx.methods.leaf_space import Ground, held_back_by
+from robx.methods.baselines.kernels import tweaks
+from robx.methods.leaf_space import LeafSpace, trees_of
 from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
-from robx.trees import BlackBox
 
 #: Candidates that are scored first; every further block is twice as long.
 FIRST_BLOCK = 64
@@ -67,77 +67,76 @@ class FeatureTweaking(Method):
     Actionable Feature Tweaking, KDD 2017.
     """
 
+    needs = frozenset({"trees"})
+
     epsilon: float = 0.1
     gamma: float | None = None
     max_steps: int = 10
     max_candidates: int = 4096
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         check_number(self.epsilon, "epsilon", "FeatureTweaking", above=0)
         check_gamma(self.gamma, "FeatureTweaking")
         check_whole(self.max_steps, "max_steps", "FeatureTweaking")
         check_whole(self.max_candidates, "max_candidates", "FeatureTweaking")
-        if isinstance(problem.model, BlackBox):
-            raise UnsupportedModel(
-                "FeatureTweaking needs the trees themselves, and this model is a BlackBox, known "
-                "only by its scores. Use NearestNeighbour, which asks for nothing else, or pass "
-                "the tree model without what is wrapped around it."
-            )
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        ground = Ground.of(problem, self.norm, self.epsilon)
+        found = SearchResult.nothing(applicants)
+        space = LeafSpace.of(problem, self.norm, self.epsilon)
 
         def run(part: slice) -> None:
             for i in range(part.start, part.stop):
-                self._search_one(ground, people.take(np.array([i])), found, i)
+                self._search_one(space, applicants.take(np.array([i])), found, i)
 
-        in_threads(run, len(people), 1)
+        in_threads(run, len(applicants), 1)
         return found
 
-    def _search_one(self, ground: Ground, person: Applicants, found: SearchResult, i: int) -> None:
+    def _search_one(
+        self, space: LeafSpace, person: Applicants, found: SearchResult, i: int
+    ) -> None:
         """Chain tweaks for one applicant until a point is accepted."""
-        bar = ground.problem.bar(self.gamma)
-        now = ground.home(person.matrix, person.bounds)
-        spent = float(ground.rules.cost(now, person.matrix, self.norm)[0])
-        margin = float(ground.judge(now)[1][0])
+        cutoff = space.problem.gate.cutoff(self.gamma)
+        now = person.matrix
+        spent = float(space.rules.cost(now, person.matrix, self.norm)[0])
+        margin = float(space.judge(now)[1][0])
         for step in range(self.max_steps):
-            tried = self._tweak(ground, person, now, bar)
+            tried = self._tweak(space, person, now, cutoff)
             if tried.is_answer:
                 found.answer(i, tried.points[0])
                 return
-            if step == 0 and not ground.bound(person)[0] > bar:
-                found.refuse(i, Status.INFEASIBLE, held_back_by(ground, person, bar))
+            if step == 0 and not space.bound(person)[0] > cutoff:
+                reason = f"no allowed point scores above {cutoff:g}"
+                found.refuse(i, Status.NOT_FOUND, reason)
                 return
             best = tried.best_buy(margin, spent)
             if best is None:
                 reason = f"after {step} of {self.max_steps} steps no tweak raises the score"
-                found.refuse(i, Status.BUDGET, reason)
+                found.refuse(i, Status.NOT_FOUND, reason)
                 return
             now, spent, margin = tried.points[[best]], tried.cost[best], tried.margin[best]
         found.refuse(i, Status.BUDGET, f"no tweak is accepted within {self.max_steps} steps")
 
-    def _tweak(self, ground: Ground, person: Applicants, now: Floats, bar: float) -> _Tried:
+    def _tweak(self, space: LeafSpace, person: Applicants, now: Floats, cutoff: float) -> _Tried:
         """Try the tweaks of a point from cheap to dear, up to the first that is accepted.
 
         The point itself comes first: to be where one is allowed to be may be enough.
         """
-        points = ground.candidates(person, now[0], self.max_candidates)
+        points = _candidates(space, person, now[0], self.max_candidates)
         points = np.concatenate([now, points])
         tried: list[_Tried] = []
         first, size = 0, FIRST_BLOCK
         while first < len(points):
             block = points[first : first + size]
-            own, low, high = (np.tile(v, (len(block), 1)) for v in (person.matrix, *person.bounds))
-            block = ground.rules.snap(block, own, (low, high))
-            kept = ground.rules.keeps_relations(block)
-            block, own = block[kept], own[kept]
-            score, margin = ground.judge(block)
-            cost = ground.rules.cost(block, own, self.norm)
-            accepted = np.flatnonzero(score > bar)
+            block, legal = space.problem.gate.admit(block, person, np.zeros(len(block), np.intp))
+            block = block[legal]
+            score, margin = space.judge(block)
+            cost = space.rules.cost(block, person.matrix, self.norm)
+            accepted = np.flatnonzero(score > cutoff)
             if len(accepted):
                 best = accepted[[cost[accepted].argmin()]]
                 return _Tried(block[best], cost[best], margin[best], is_answer=True)
@@ -170,3 +169,29 @@ class _Tried:
             return None
         price = np.maximum(self.cost - spent, LEAST_COST)
         return int(np.where(gain > 0, gain / price, -np.inf).argmax())
+
+
+def _candidates(space: LeafSpace, person: Applicants, now: Floats, most: int) -> Floats:
+    """Tweaks of a point for one applicant, from cheap to dear, each once: (m, d)."""
+    ways = tweaks.CHOICES if len(space.moves.code) or len(space.moves.group_member) else 1
+    room = min(most, ways * space.ensemble.n_leaves)
+    points, cost = np.empty((room, len(now))), np.empty(room)
+    who = leaf_boxes.Person(
+        person.matrix[0],
+        person.low[0],
+        person.high[0],
+        space.rules.may_fill,
+        now,
+        trees_of(space.problem).numbers(now[None])[0],
+    )
+    count = tweaks.candidates(who, space.trees, space.moves, points, cost)
+    points, cost = points[:count], cost[:count]
+    # Equal points cost the same; a sum with uneven weights brings them side by side.
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = np.sqrt(np.arange(2.0, len(now) + 2))
+        mark = (np.nan_to_num(points) * weights).sum(axis=1)
+    order = np.lexsort((mark, cost.round(9)))
+    points = points[order]
+    new = np.ones(count, dtype=bool)
+    new[1:] = ~same_rows(points[1:], points[:-1])
+    return np.asarray(points[new])

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Bools, Floats
-from robx.errors import UnsupportedModel
 from robx.methods.base import Method, check_gamma
 from robx.methods.baselines.kernels.soft import soft_sums
+from robx.methods.leaf_space import trees_of
 from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
@@ -106,6 +106,8 @@ class Focus(Method):
     ([<Status.OK: 'ok'>], [1], True)
     """
 
+    needs = frozenset({"trees"})
+
     gamma: float | None = None
     sigma: float = 10.0
     temperature: float = 1.0
@@ -113,36 +115,33 @@ class Focus(Method):
     learning_rate: float = 0.01
     n_steps: int = 400
 
-    def check(self, problem: Problem, n_people: int) -> None:
+    def check(self, problem: Problem, n_applicants: int) -> None:
         """See `Method.check`."""
-        super().check(problem, n_people)
+        super().check(problem, n_applicants)
         check_gamma(self.gamma, "Focus")
         for name in ("sigma", "temperature", "distance_weight", "learning_rate"):
             check_number(getattr(self, name), name, "Focus", above=0, most=MOST)
         check_whole(self.n_steps, "n_steps", "Focus")
-        if not isinstance(problem.model, TreeEnsemble):
-            raise UnsupportedModel(
-                "Focus follows gradients through the trees, and a BlackBox shows none. Give "
-                "Problem the tree model itself, or use robx.NearestNeighbour."
-            )
 
-    def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
+    def search(
+        self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
+    ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(people)
-        descent = _Descent(self, problem, people)
+        found = SearchResult.nothing(applicants)
+        descent = _Descent(self, problem, applicants)
         for step in range(1, self.n_steps + 1):
             going = descent.going(step)
             if len(going) == 0:
                 break
             descent.go(going, step)
-        for i in range(len(people)):
+        for i in range(len(applicants)):
             if descent.cost[i] < np.inf:
                 found.answer(i, descent.points[i])
             elif descent.free[i].any():
                 reason = f"no accepted point within {self.n_steps} steps"
                 found.refuse(i, Status.BUDGET, reason)
             else:
-                found.refuse(i, Status.BUDGET, "no number of theirs may change")
+                found.refuse(i, Status.NOT_FOUND, "no number of theirs may change")
         return found
 
 
@@ -159,16 +158,16 @@ class _Descent:
         Their distance from the applicants; inf where there is none yet.
     """
 
-    def __init__(self, method: Focus, problem: Problem, people: Applicants) -> None:
-        self.method, self.problem, self.people = method, problem, people
-        rules, X = problem.rules, people.matrix
+    def __init__(self, method: Focus, problem: Problem, applicants: Applicants) -> None:
+        self.method, self.problem, self.applicants = method, problem, applicants
+        rules, X = problem.rules, applicants.matrix
         moves = moving_columns(problem)
         self.steepness = np.where(moves, method.sigma / rules.scale, 0.0)
-        self.free = moves & ~np.isnan(X) & (people.high > people.low)
-        self.low = np.where(self.free, (people.low - X) / rules.scale, 0.0)
-        self.high = np.where(self.free, (people.high - X) / rules.scale, 0.0)
+        self.free = moves & ~np.isnan(X) & (applicants.high > applicants.low)
+        self.low = np.where(self.free, (applicants.low - X) / rules.scale, 0.0)
+        self.high = np.where(self.free, (applicants.high - X) / rules.scale, 0.0)
         self.unit = rules.unit(method.norm) * rules.scale
-        self.bar = problem.bar(method.gamma)
+        self.cutoff = problem.gate.cutoff(method.gamma)
         self.offset, self.mean, self.square = (np.zeros(X.shape) for _ in range(3))
         self.pushed = np.ones(len(X), dtype=bool)  # the model does not accept where they are
         self.points, self.cost = X.copy(), np.full(len(X), np.inf)
@@ -182,21 +181,20 @@ class _Descent:
     def go(self, rows: NDArray[np.intp], step: int) -> None:
         """Take one step with some of them, and look where it led."""
         self._move(rows, self._slope(rows, step), step)
-        if self.problem.rules.relations:
-            self._mend(rows)
+        self._mend(rows)
         self._look(rows, step)
 
     def _at(self, rows: NDArray[np.intp]) -> Floats:
         """Where they are, in the schema's numbers."""
-        X, scale = self.people.matrix[rows], self.problem.rules.scale
+        X, scale = self.applicants.matrix[rows], self.problem.rules.scale
         return np.asarray(np.where(self.free[rows], X + self.offset[rows] * scale, X))
 
     def _slope(self, rows: NDArray[np.intp], step: int) -> Floats:
         """Slope of the loss in each column, in units of its scale: (k, d)."""
         problem, method = self.problem, self.method
-        assert isinstance(problem.model, TreeEnsemble)  # noqa: S101 - `check` saw to it
-        numbers = problem.model_numbers(self._at(rows))
-        odds = soft_log_odds(problem.model, numbers, self.steepness, method.temperature)[1]
+        view = trees_of(problem)
+        numbers = view.numbers(self._at(rows))
+        odds = soft_log_odds(view.trees, numbers, self.steepness, method.temperature)[1]
         push = np.where(self.pushed[rows, None] & self.free[rows], -odds * problem.rules.scale, 0.0)
         strongest = np.abs(push).max(axis=1)[:, None]
         push /= np.where(strongest > 0, strongest, 1.0)
@@ -230,7 +228,8 @@ class _Descent:
     def _mend(self, rows: NDArray[np.intp]) -> None:
         """Bring points that break a relation back to where it holds, one relation at a time."""
         rules = self.problem.rules
-        for terms, bound in zip(*rules.relation_arrays, strict=True):
+        tied = rules.relations_in_numbers
+        for terms, bound in zip(tied.matrix, tied.bound, strict=True):
             lean = np.where(self.free[rows], terms * rules.scale, 0.0)
             room = (lean**2).sum(axis=1)
             named = self._at(rows)[:, terms != 0] * terms[terms != 0]
@@ -243,13 +242,10 @@ class _Descent:
 
     def _look(self, rows: NDArray[np.intp], step: int) -> None:
         """Ask the model about the allowed points next to where they are; keep the closest."""
-        problem, X = self.problem, self.people.matrix[rows]
-        rules, bounds = problem.rules, (self.people.low[rows], self.people.high[rows])
-        points = rules.snap(self._at(rows), X, bounds)
-        # A number that means "missing" to the model is no answer.
-        accepted = (problem.score(points) > self.bar) & problem.is_readable(points, X)
-        accepted &= rules.keeps_relations(points)
-        cost = rules.cost(points, X, self.method.norm)
+        gate = self.problem.gate
+        points, legal = gate.admit(self._at(rows), self.applicants, rows)
+        accepted = legal & (gate.score(points) > self.cutoff)
+        cost = gate.rules.cost(points, self.applicants.matrix[rows], self.method.norm)
         better = accepted & (cost < self.cost[rows])
         self.points[rows[better]] = points[better]
         self.cost[rows[better]] = cost[better]
@@ -259,14 +255,11 @@ class _Descent:
 
 def moving_columns(problem: Problem) -> Bools:
     """Columns that have a gradient and that some applicant may change: (d,) bool."""
-    assert isinstance(problem.model, TreeEnsemble)  # noqa: S101 - for the type checker
-    return np.array(
-        [
-            feature.kind != "categorical" and feature.change != "none" and not column.is_category
-            for feature, column in zip(problem.rules.features, problem.model.columns, strict=True)
-        ],
-        dtype=bool,
-    )
+    moves = [
+        feature.kind != "categorical" and feature.change != "none" and not column.is_category
+        for feature, column in zip(problem.rules.features, problem.view.columns, strict=True)
+    ]
+    return np.asarray(np.array(moves, dtype=bool) & ~problem.rules.follows)
 
 
 def soft_log_odds(

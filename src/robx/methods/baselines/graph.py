@@ -85,14 +85,14 @@ class Graph:
     @classmethod
     def of(cls, problem: Problem, norm: Norm, shape: Neighbourhood) -> Graph:
         """Build the graph of a problem, or take the one that was built before."""
-        made: Graph = problem.cached(
+        made: Graph = problem.memo.get(
             ("graph", norm, shape), lambda: cls._build(problem, norm, shape)
         )
         return made
 
     @classmethod
     def _build(cls, problem: Problem, norm: Norm, shape: Neighbourhood) -> Graph:
-        rows, count = problem.cached(("distinct rows",), lambda: _distinct_rows(problem))
+        rows, count = problem.memo.get(("distinct rows",), lambda: _distinct_rows(problem))
         n = len(rows)
         if n == 0:
             nobody = np.zeros(0, dtype=np.int64)
@@ -112,7 +112,7 @@ class Graph:
         first = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=n))]).astype(np.int64)
         return cls(rows, count, norm, shape, float(radius), r, unit, first, j, weight)
 
-    def join(self, people: Applicants) -> tuple[Ints, Floats]:
+    def join(self, applicants: Applicants) -> tuple[Ints, Floats]:
         """Find the edges by which applicants join the graph.
 
         They lead to the nearest rows *as these would look for the applicant*, so to what is near in
@@ -126,13 +126,13 @@ class Graph:
             Lengths of the edges; infinite where there are no more.
         """
         wide = self.shape.width
-        around, distance = _neighbours(self.rows, people.matrix, self.norm, wide)
-        none_yet = np.zeros(len(people), dtype=np.int64)
+        around, distance = _neighbours(self.rows, applicants.matrix, self.norm, wide)
+        none_yet = np.zeros(len(applicants), dtype=np.int64)
         r = _kth_distance(around, distance, self.count, none_yet, self.shape.n_neighbours)
         rho, rho_there = (np.maximum(v / self.unit, LEAST_RHO) for v in (r, self.r))
-        fitted = ~self.is_plain_for(people)
+        fitted = ~self.is_plain_for(applicants)
         if fitted.any():
-            some = people.take(np.flatnonzero(fitted))
+            some = applicants.take(np.flatnonzero(fitted))
             around[fitted], raw = self.rows.near(some.matrix, some, self.norm, wide)
             distance[fitted] = _rooted(raw, self.norm)
         near, distance = around[:, : self.shape.most], distance[:, : self.shape.most]
@@ -140,9 +140,9 @@ class Graph:
         length = np.where(there, distance, 0.0) * (rho[:, None] + rho_there[near]) / 2
         return np.where(there, near, -1), np.where(there, length, np.inf)
 
-    def is_plain_for(self, people: Applicants) -> Bools:
+    def is_plain_for(self, applicants: Applicants) -> Bools:
         """For whom every row is an allowed answer as it is: (m,) bool."""
-        return np.asarray(self.rows.is_plain & ~np.isnan(people.matrix).any(axis=1))
+        return np.asarray(self.rows.is_plain & ~np.isnan(applicants.matrix).any(axis=1))
 
     def is_dense(self, share: float) -> Bools:
         """Which nodes are not among the given share of rows where the data are sparsest: (n,)."""
@@ -163,18 +163,16 @@ class Graph:
 
 def _distinct_rows(problem: Problem) -> tuple[Support, Ints]:
     """Rows that are finite and keep the relations, each once, and how often each is there."""
-    table = problem.all_rows
-    table = table[~np.isinf(table).any(axis=1)]
-    table = np.ascontiguousarray(table[problem.rules.keeps_relations(table)])
+    table = np.ascontiguousarray(problem.training[problem.gate.keeps(problem.training)])
     if len(table) == 0:
-        return Support(table, np.zeros(0), problem.rules), np.zeros(0, dtype=np.int64)
+        return Support(table, np.zeros(0), problem.gate), np.zeros(0, dtype=np.int64)
     # Compared byte by byte: one zero, and one sign for what is missing.
     same = np.where(np.isnan(table), np.inf, table + 0.0)
     keys = np.ascontiguousarray(same).view(np.dtype((np.void, same.itemsize * same.shape[1])))
     _, place, count = np.unique(keys.ravel(), return_index=True, return_counts=True)
     order = np.argsort(place)
     rows = np.ascontiguousarray(table[place[order]])
-    return Support(rows, problem.score(rows), problem.rules), count[order].astype(np.int64)
+    return Support(rows, problem.gate.score(rows), problem.gate), count[order].astype(np.int64)
 
 
 def _rooted(raw: Floats, norm: Norm) -> Floats:
@@ -183,14 +181,7 @@ def _rooted(raw: Floats, norm: Norm) -> Floats:
 
 def _neighbours(rows: Support, points: Floats, norm: Norm, k: int) -> tuple[Ints, Floats]:
     """Find the k nearest nodes, as they are: (m, k) each; -1 and inf where there are no more."""
-    anywhere = Applicants(
-        points,
-        np.full_like(points, -np.inf),
-        np.full_like(points, np.inf),
-        np.zeros(len(points)),
-        ("",) * len(points),
-    )
-    near, raw = rows.near(points, anywhere, norm, k)
+    near, raw = rows.near(points, Applicants.anywhere(points), norm, k)
     return near, _rooted(raw, norm)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from robx.arrays import Floats, Ints
 from robx.methods.exact.whole import MARGIN_BITS, unit_for
-from robx.methods.leaf_space import Ground
+from robx.methods.leaf_space import LeafSpace
 
 #: Scores so near to zero are as good as zero.
 TINY = 1e-300
@@ -37,13 +37,13 @@ class Demand:
 
     Parameters
     ----------
-    ground : Ground
-    bar : float
+    space : LeafSpace
+    cutoff : float
         Score that an answer must be above.
     """
 
-    def __init__(self, ground: Ground, bar: float) -> None:
-        self.ground, self.ensemble, self.bar = ground, ground.ensemble, bar
+    def __init__(self, space: LeafSpace, cutoff: float) -> None:
+        self.space, self.ensemble, self.cutoff = space, space.ensemble, cutoff
         e = self.ensemble
         is_leaf = e.node_split < 0
         tree = np.empty(e.n_leaves, dtype=np.int64)
@@ -71,13 +71,13 @@ class Demand:
         e = self.ensemble
         if e.link == "softmax":
             return self._softmax()
-        way = float(self.ground.trees.sign[0])
+        way = float(self.space.trees.sign[0])
         most = int(np.ceil(self.total * self.scale)) + 1
         low, high = -most, most + 1
         while low < high:  # the least sum that is accepted
             middle = (low + high) // 2
             total = np.array([[way * middle / self.scale]], dtype=e.leaf_value.dtype)
-            if e.probability(total)[0] > self.bar:
+            if e.probability(total)[0] > self.cutoff:
                 high = middle
             else:
                 low = middle + 1
@@ -102,7 +102,7 @@ class Demand:
         slope = np.zeros(len(sums))
         slope[e.target_index] = unit
         slope[others] = -unit * share / share.sum()
-        needed = np.log(max(self.bar, TINY)) - np.log1p(-self.bar)
+        needed = np.log(max(self.cutoff, TINY)) - np.log1p(-self.cutoff)
         return self._condition(slope, needed - lead + slope @ sums - 1e-5)
 
     def _condition(self, slope: Floats, least: float) -> Condition:

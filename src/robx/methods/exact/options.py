@@ -9,10 +9,9 @@ import numpy as np
 
 from robx.arrays import Bools, Floats, Ints
 from robx.kernels import grids, regions
-from robx.methods.leaf_space import Ground
+from robx.methods.leaf_space import LeafSpace
 from robx.problem import Applicants
 from robx.schema.rules import Rules
-from robx.tables import Column
 from robx.trees import TreeEnsemble
 
 #: Columns that a relation ties together are tried value by value, if they have at most so many.
@@ -53,40 +52,59 @@ class Axis:
         return ordered and not np.isnan(self.values).any()
 
 
-def axes_of(ground: Ground, person: Applicants) -> tuple[list[Axis], list[int]]:
-    """List what an applicant can choose, and the relations between columns of listed values."""
-    rules = ground.problem.rules
-    matrix, _ = rules.relation_arrays
-    every = [_options(ground, person, j, every=True) for j in range(len(rules.features))]
+#: A sum of columns, (d,) factors, that must lie between two numbers.
+Tie = tuple[Floats, float, float]
+
+
+def axes_of(space: LeafSpace, person: Applicants) -> tuple[list[Axis], list[Tie]]:
+    """List what an applicant can choose, and what ties columns of listed values together."""
+    rules = space.problem.rules
+    conditions = _ties(space, person)
+    matrix = np.array([terms for terms, _, _ in conditions]).reshape(-1, len(rules.features))
+    every = [_options(space, person, j, every=True) for j in range(len(rules.features))]
     # Who lacks a value, and cannot have it, keeps all relations that name it.
     listed = np.array([v is not None and not np.isnan(v).all() for v in every], dtype=bool)
-    ties = [r for r, row in enumerate(matrix) if listed[row != 0].all()]
-    tied = (matrix[ties] != 0).any(axis=0)
+    kept = [r for r, row in enumerate(matrix) if listed[row != 0].all()]
+    tied = (matrix[kept] != 0).any(axis=0)
     axes = [
-        _axis(ground, person, members, _members(rules, person, members), merge=True)
+        _axis(space, person, members, _members(rules, person, members), merge=True)
         for members in rules.groups.values()
     ]
     for j, feature in enumerate(rules.features):
         if feature.group is None:
-            values = every[j] if tied[j] else _options(ground, person, j, every=False)
+            values = every[j] if tied[j] else _options(space, person, j, every=False)
             assert values is not None  # noqa: S101 - cells can be listed
-            axes.append(_axis(ground, person, np.array([j]), values[:, None], merge=not tied[j]))
-    return axes, ties
+            axes.append(_axis(space, person, np.array([j]), values[:, None], merge=not tied[j]))
+    return axes, [conditions[r] for r in kept]
+
+
+def _ties(space: LeafSpace, person: Applicants) -> list[Tie]:
+    """Relations, and effects as sums that may differ from zero by what rounding to a grid does."""
+    rules, x = space.problem.rules, person.matrix[0]
+    relations, effects = rules.relations_in_numbers, rules.effects_in_numbers
+    ties: list[Tie] = [
+        (terms, -np.inf, float(bound))
+        for terms, bound in zip(relations.matrix, relations.bound, strict=True)
+    ]
+    for j, causes in zip(effects.targets, effects.matrix, strict=True):
+        terms = -causes
+        terms[j] += 1.0
+        start, rounding = float(np.nansum(terms * x)), rules.rounding(j)
+        ties.append((terms, start - rounding, start + rounding))
+    return ties
 
 
 def _axis(
-    ground: Ground, person: Applicants, columns: Ints, values: Floats, *, merge: bool
+    space: LeafSpace, person: Applicants, columns: Ints, values: Floats, *, merge: bool
 ) -> Axis:
     """Ask what options cost and where they go; of those that go alike keep the cheapest."""
-    problem, e = ground.problem, ground.ensemble
+    problem, e = space.problem, space.ensemble
     own = np.repeat(person.matrix, len(values), axis=0)
     points = own.copy()
     points[:, columns] = values
-    numbers, cost = problem.model_numbers(points), problem.rules.cost(points, own, 1)
-    # Nobody comes to have what the model does not know or takes for missing, but a zero.
-    lost = (np.isnan(numbers) & ~np.isnan(points) & (points != own))[:, columns]
-    zero = np.array([_zero_is_missing(e.columns[j]) for j in columns])
-    fits = np.isfinite(cost) & ~(lost & ~(zero & (values == 0))).any(axis=1)
+    numbers, cost = problem.view.numbers(points), problem.rules.cost(points, own, 1)
+    # Nobody comes to have what the model does not know, or takes for missing.
+    fits = np.isfinite(cost) & problem.gate.holds(points, person, np.zeros(len(points), np.intp))
     splits = np.concatenate([np.arange(e.first_split[j], e.first_split[j + 1]) for j in columns])
     left = regions.sides(numbers, splits, *e.kernel_arrays[:5])
     kept = np.flatnonzero(fits)
@@ -107,22 +125,23 @@ def _members(rules: Rules, person: Applicants, members: Ints) -> Floats:
     return np.concatenate([own, np.eye(len(members)), *none])
 
 
-def _options(ground: Ground, person: Applicants, j: int, *, every: bool) -> Floats | None:
+def _options(space: LeafSpace, person: Applicants, j: int, *, every: bool) -> Floats | None:
     """List values that an applicant may have, their own first: (m,).
 
     Every one of them, or None if they cannot be counted; or the nearest of each cell.
     """
-    rules = ground.problem.rules
-    x, low, high = person.matrix[0, j], person.low[0, j], person.high[0, j]
+    rules = space.problem.rules
+    x = person.matrix[0, j]
+    low, high = (side[0, j] for side in rules.reach(person.matrix, *person.bounds))
     kind, numerator, denominator, single, start, levels = rules.grid
-    own = np.array([x] if np.isnan(x) or low <= x <= high else [])
+    own = np.array([x])
     levels = levels[start[j] : start[j + 1]]
-    if len(own) and (low == high or (np.isnan(x) and not rules.may_fill[j])):
+    if (low == high == x) or (np.isnan(x) and not rules.may_fill[j]):
         return own
     if kind[j] == grids.LEVELS:
         values = levels
     elif not every:
-        cuts, wanted = _cuts(ground.ensemble, j, x, low, high)
+        cuts, wanted = _cuts(space.ensemble, j, x, low, high)
         values = np.empty(len(wanted))
         grid = kind[j], numerator[j], denominator[j], single[j], levels
         regions.cell_values(wanted, low, high, cuts, *grid, values)
@@ -143,12 +162,4 @@ def _cuts(e: TreeEnsemble, j: int, x: float, low: float, high: float) -> tuple[F
     if missing is not None:
         cuts = np.concatenate([cuts, [np.nextafter(missing[0], -np.inf), missing[1]]])
     cuts = np.unique(cuts[(cuts >= low) & (cuts < high)])
-    wanted = np.full(len(cuts) + 1, x)
-    if _zero_is_missing(e.columns[j]):
-        wanted[np.searchsorted(cuts, 0.0)] = 0.0
-    return cuts, wanted
-
-
-def _zero_is_missing(column: Column) -> bool:
-    missing = column.missing_range
-    return missing is not None and bool(missing[0] <= 0 <= missing[1])
+    return cuts, np.full(len(cuts) + 1, x)

@@ -14,7 +14,7 @@ from robx.errors import InvalidInput
 from robx.kernels import regions
 from robx.methods.exact.options import Axis
 from robx.methods.exact.whole import COST_BITS, MARGIN_BITS, unit_for
-from robx.schema.rules import SINGLE_SLACK, SLACK, Rules
+from robx.schema.relation import SINGLE_SLACK, SLACK
 from robx.trees import TreeEnsemble
 
 #: Leaves in reach beyond which the program would not fit into memory.
@@ -160,20 +160,23 @@ class Program:
         wanted = set(together.tolist())
         self.model.add_bool_or(~v for leaf, v in self._each_leaf() if leaf in wanted)
 
-    def tie(self, rules: Rules, r: int) -> None:
-        """Keep a relation, but for rounding; who lacks one of its values keeps it."""
-        matrix, bounds = rules.relation_arrays
+    def tie(self, factors: Floats, least: float, most: float, single: Bools) -> None:
+        """Keep a sum of columns within bounds, but for rounding; who lacks a value keeps it."""
+        for sign, bound in ((1.0, most), (-1.0, -least)):
+            if np.isfinite(bound):
+                self._tie(sign * factors, bound, single)
+
+    def _tie(self, factors: Floats, bound: float, single: Bools) -> None:
         terms = [
-            (matrix[r, axis.columns[0]] * axis.values[:, 0], choice)
+            (factors[axis.columns[0]] * axis.values[:, 0], choice)
             for axis, choice in zip(self.axes, self.chosen, strict=True)
-            if matrix[r, axis.columns[0]] != 0
+            if factors[axis.columns[0]] != 0
         ]
-        size = abs(float(bounds[r])) + sum(float(np.abs(np.nan_to_num(v)).max()) for v, _ in terms)
+        size = abs(bound) + sum(float(np.abs(np.nan_to_num(v)).max()) for v, _ in terms)
         unit = unit_for(size, MARGIN_BITS)
         total = sum(self._total(choice, np.floor(np.nan_to_num(v) * unit)) for v, choice in terms)
-        slack = SINGLE_SLACK if rules.single[matrix[r] != 0].any() else SLACK
-        most = (float(bounds[r]) + slack * size) * unit
-        kept = self.model.add(total <= int(np.ceil(most)))
+        slack = SINGLE_SLACK if single[factors != 0].any() else SLACK
+        kept = self.model.add(total <= int(np.ceil((bound + slack * size) * unit)))
         known = [~choice[int(np.isnan(v).argmax())] for v, choice in terms if np.isnan(v).any()]
         if known:
             kept.only_enforce_if(known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robx.arrays import Floats, Ints
+from robx.arrays import Floats, Ints, same_rows
 from robx.methods.exact.demand import Demand
 from robx.methods.exact.options import axes_of
 from robx.methods.exact.program import MOST_LEAVES, Program
@@ -47,10 +47,10 @@ class Search:
 
     def __init__(self, demand: Demand, person: Applicants, known: Floats | None) -> None:
         self.demand, self.person, self.best = demand, person, known
-        self.problem = demand.ground.problem
+        self.problem = demand.space.problem
         self.cost = np.inf if known is None else self._cost_of(known)
         self.bound, self.is_proven, self.obstacle = 0.0, False, ""
-        self._axes, self._ties = axes_of(demand.ground, person)
+        self._axes, self._ties = axes_of(demand.space, person)
         self._conditions = demand.first()
         self._excluded: list[Ints] = []
 
@@ -88,7 +88,7 @@ class Search:
             if solved.options is None:
                 return effort if solved.is_infeasible else 0.0
             point = self._point(program, solved.options)
-            if self.problem.score(point[None])[0] > self.demand.bar:
+            if self.problem.gate.score(point[None])[0] > self.demand.cutoff:
                 self._take(point)
                 return 0.0
             if not self._exclude(program, solved.leaves):
@@ -101,8 +101,8 @@ class Search:
         program = Program(self.demand.ensemble, axes, cap)
         if not program.add_trees():
             return None
-        for r in self._ties:
-            program.tie(self.problem.rules, r)
+        for tie in self._ties:
+            program.tie(*tie, self.problem.rules.single)
         for condition in self._conditions:
             program.ask(condition.weights, condition.least)
         for leaves in self._excluded:
@@ -119,8 +119,9 @@ class Search:
     def _take(self, point: Floats) -> None:
         """Answer with a point that is accepted, if it keeps all relations and is cheaper."""
         cost = self._cost_of(point)
-        if not self.problem.rules.keeps_relations(point[None])[0]:
-            self.obstacle = "the closest point breaks a relation of uncountable values"
+        admitted, legal = self.problem.gate.admit(point[None], self.person)
+        if not legal[0] or not same_rows(admitted, point[None])[0]:
+            self.obstacle = "the closest point breaks a rule that ties uncountable values together"
         elif cost < self.cost:
             self.best, self.cost = point, cost
 

@@ -1,0 +1,275 @@
+"""Tests that points must pass: the paper's stability test, and the robustness test of `Frugal`.
+
+A point that is optimised against the stability R of one model keeps R and loses what R stood for.
+So `RobustnessTest` asks for three things instead, each as a rank among the accepted rows, so that
+one number, the level, says how much in any data and for any model:
+
+- under retraining: its retraining margin, by how many standard deviations the mean score of
+  retrained models is above the threshold, is at least that of a share `level` of the accepted rows;
+- under noise: R is at least that of two thirds of this share, or of all of it where there are no
+  retrained models;
+- among applicants: its outlier score is no higher than that of a share `typical` of the accepted
+  rows. Who cannot get there is answered without it.
+
+With fewer than ten accepted rows a rank says little, and the outlier score is not asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robx.arrays import Bools, Floats
+from robx.metrics import Outliers
+from robx.parameters import is_number, require
+from robx.problem import Problem, coordinates
+from robx.retrained import Panel
+from robx.robustness import Noise
+
+Tau = float | Literal["auto"]
+OutlierMeasure = Literal["lof", "forest"]
+
+#: The share of the accepted support whose stability "auto" leaves below tau.
+QUANTILE = 0.75
+#: Of more accepted rows than this, so many spread over them are measured.
+MOST_ROWS = 20_000
+#: What is asked under noise beside retrained models, as a part of the level. They tell more about
+#: retraining than noise does, so answers of the same validity are cheaper for it; but without any
+#: noise, answers come to lie just beside the splits that all models share.
+BESIDE_MODELS = 2 / 3
+#: The local outlier factor as the evaluation takes it.
+NEIGHBOURS = 20
+#: Fewer accepted rows tell nothing about what is typical.
+MIN_ROWS = 10
+
+
+class PointTest(Protocol):
+    """A condition on points of a problem: they are accepted, and more."""
+
+    @property
+    def problem(self) -> Problem:
+        """Whose points it is about."""
+
+    @property
+    def key(self) -> Hashable:
+        """Tells it from other tests of the same problem."""
+
+    def __call__(self, points: Floats) -> Bools:
+        """Tell which points pass: (n,) bool."""
+
+
+@dataclass(frozen=True, eq=False)
+class StabilityTest:
+    """The paper's test: a point is accepted, and its stability R is at least tau."""
+
+    problem: Problem
+    tau: float
+    noise: Noise
+
+    @property
+    def key(self) -> Hashable:
+        """See `PointTest`."""
+        return self.noise.key(self.problem.names), self.tau
+
+    def __call__(self, points: Floats) -> Bools:
+        """See `PointTest`."""
+        gate = self.problem.gate
+        passed = gate.accepts(points)
+        passed[passed] = gate.passes(points[passed], self.tau, self.noise)
+        return passed
+
+
+@dataclass(frozen=True, eq=False)
+class RobustnessTest:
+    """A test of points: accepted, stable under noise, robust under retraining, and typical.
+
+    Parameters
+    ----------
+    stable : StabilityTest
+    panel : Panel, optional
+        Retrained models.
+    min_margin : float
+        The retraining margin that the panel asks for.
+    outliers : OutlierScore, optional
+    max_outlier_score : float
+    """
+
+    stable: StabilityTest
+    panel: Panel | None = None
+    min_margin: float = -np.inf
+    outliers: OutlierScore | None = None
+    max_outlier_score: float = np.inf
+
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        noise: Noise,
+        level: float,
+        panel: Panel | None,
+        outliers: OutlierScore | None,
+        typical: float,
+        max_outlier_score: float | None,
+    ) -> RobustnessTest:
+        """Make the test of a level."""
+        values, _ = sampled_stability(problem, noise)
+        of_noise = level if panel is None else BESIDE_MODELS * level
+        tau = float(np.quantile(values, of_noise)) if len(values) else problem.threshold
+        least = -np.inf
+        if panel is not None and len(values):
+            least = max(0.0, float(np.quantile(_margins_of_support(panel), level)))
+        most = np.inf
+        if outliers is not None:
+            most = float(np.quantile(outliers.of_support, typical))
+            most = most if max_outlier_score is None else min(most, max_outlier_score)
+        return cls(StabilityTest(problem, tau, noise), panel, least, outliers, most)
+
+    @property
+    def problem(self) -> Problem:
+        """Whose points it is about."""
+        return self.stable.problem
+
+    @property
+    def key(self) -> Hashable:
+        """See `PointTest`."""
+        asked = self.min_margin, self.max_outlier_score
+        return self.stable.key, self.panel, self.outliers, asked
+
+    def __call__(self, points: Floats) -> Bools:
+        """Tell which points pass: (n,) bool. What is asked last costs most."""
+        passed = self.stable(points)
+        if self.outliers is not None:
+            passed[passed] = self.outliers(points[passed]) <= self.max_outlier_score
+        if self.panel is not None:
+            passed[passed] = self.panel.margins(points[passed]) >= self.min_margin
+        return passed
+
+    def measured(self, points: Floats) -> dict[str, Floats]:
+        """Measure what was asked beyond stability, by name: (n,) each."""
+        out = {}
+        if self.panel is not None:
+            out["retraining_margin"] = self.panel.margins(points)
+        if self.outliers is not None:
+            out["outlier_score"] = self.outliers(points)
+        return out
+
+    def words(self) -> str:
+        """Say what is asked."""
+        parts = [f"R >= {self.stable.tau:.3g}"]
+        if self.panel is not None:
+            parts.append(
+                f"retraining margin >= {self.min_margin:.2g} over {len(self.panel)} retrained "
+                "models"
+            )
+        if self.outliers is not None:
+            parts.append(f"outlier score <= {self.max_outlier_score:.3g} where achievable")
+        return ", ".join(parts)
+
+    def reason(self, level: float, typical: float) -> str:
+        """Say why the test asks for as much as it does."""
+        asked = []
+        if self.panel is not None:
+            asked.append(f"as robust under retraining as {level:.0%} of the accepted rows")
+        of_noise = level if self.panel is None else BESIDE_MODELS * level
+        asked.append(f"as stable under noise as {of_noise:.0%} of the accepted rows")
+        said = f"level {level:g} asks for answers at least {' and '.join(asked)}"
+        if self.outliers is not None:
+            said += f", with an outlier score no higher than that of {typical:.0%} of them"
+        return said
+
+
+class OutlierScore:
+    """How much of an outlier points are among the accepted rows: the higher, the less typical.
+
+    Parameters
+    ----------
+    problem : Problem
+    measure : {"lof", "forest"}
+        The local outlier factor, where a row is compared with the others; or how early an isolation
+        forest cuts a point off.
+
+    Attributes
+    ----------
+    of_support : (n,) float64
+        Scores of the accepted rows themselves.
+    """
+
+    def __init__(self, problem: Problem, measure: OutlierMeasure) -> None:
+        self._problem = problem
+        rows = coordinates(problem, problem.support.rows)
+        self._measure: Callable[[Floats], Any] = (
+            _forest(rows)
+            if measure == "forest"
+            else Outliers(n_neighbors=NEIGHBOURS).fit(rows).factor
+        )
+        self.of_support = self(problem.support.rows)
+
+    @classmethod
+    def of(cls, problem: Problem, measure: OutlierMeasure) -> OutlierScore | None:
+        """Return the problem's, made on first use; None where too few rows are accepted."""
+        if len(problem.support) < MIN_ROWS:
+            return None
+        key = ("outlier score", measure)
+        made: OutlierScore = problem.memo.get(key, lambda: cls(problem, measure))
+        return made
+
+    def __call__(self, points: Floats) -> Floats:
+        """Measure points: (n,) float64."""
+        if len(points) == 0:
+            return np.zeros(0)
+        return np.asarray(self._measure(coordinates(self._problem, points)))
+
+
+def _forest(rows: Floats) -> Callable[[Floats], Any]:
+    from sklearn.ensemble import IsolationForest  # noqa: PLC0415 - takes long to load
+
+    forest = IsolationForest(random_state=0).fit(rows)
+    return lambda places: -forest.score_samples(places)
+
+
+def _margins_of_support(panel: Panel) -> Floats:
+    """Retraining margins of the accepted rows, of many a sample."""
+    problem = panel.problem
+    rows = problem.support.rows[spread_over(len(problem.support))]
+    found: Floats = problem.memo.get(("margins", panel), lambda: panel.margins(rows))
+    return found
+
+
+# --- tau ------------------------------------------------------------------------------------------
+
+
+def check_tau(tau: Any, owner: str) -> None:
+    """Refuse what is neither a finite number nor "auto"."""
+    sound = (isinstance(tau, str) and tau == "auto") or is_number(tau)
+    require(sound, tau, "tau", owner, "a finite number or 'auto'")
+
+
+def spread_over(n: int) -> NDArray[np.intp]:
+    """Choose rows to measure, of n: all of them, or a sample spread over them."""
+    return np.arange(n) if n <= MOST_ROWS else np.linspace(0, n - 1, MOST_ROWS).astype(np.intp)
+
+
+def sampled_stability(problem: Problem, noise: Noise) -> tuple[Floats, str]:
+    """Give R of the accepted support, of many rows a sample, and say which rows these are."""
+    rows = problem.support.rows
+    n = len(rows)
+    if n <= MOST_ROWS:
+        return problem.stability_of_support(noise).value, f"{n} accepted rows"
+    some = spread_over(n)
+    key = ("sampled stability", noise.key(problem.names))
+    sample: Floats = problem.memo.get(key, lambda: problem.gate.stability(rows[some], noise).value)
+    return sample, f"{MOST_ROWS} of {n} accepted rows"
+
+
+def tau_in_numbers(tau: Tau, problem: Problem, noise: Noise) -> tuple[float, str]:
+    """Return tau, and where it comes from in words."""
+    if tau != "auto":
+        return float(tau), "given"
+    values, rows = sampled_stability(problem, noise)
+    if len(values) == 0:
+        return problem.threshold, "the threshold: no row of the support is accepted"
+    return float(np.quantile(values, QUANTILE)), f"the {QUANTILE:.0%} quantile of R over {rows}"

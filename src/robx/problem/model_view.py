@@ -1,0 +1,330 @@
+"""`ModelView`: a model as a problem asks it, about points in the schema's numbers.
+
+Points are (n, d) float64 in the model's order of columns: numbers as they are, levels and
+categories by `Feature.level_numbers`, missing values as NaN. What a tree ensemble's splits are
+written in differs where columns are categories, or where some number means "missing" to the model;
+a black box takes a table. Nothing outside of this module asks which of the two a model is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from robx.arrays import Bools, Floats, same
+from robx.errors import InvalidInput, RobxError
+from robx.parallel import in_threads
+from robx.robustness import Noise
+from robx.robustness.noise import spread_of
+from robx.robustness.probe import EnsembleProbe, Probe, open_probe
+from robx.schema import Codec, Feature, Rules, Schema
+from robx.schema.guess import guess_features
+from robx.tables import Column, Layout, as_named_frame, count_rows, read_matrix, take
+from robx.tables.reader import respelled
+from robx.trees import BlackBox, Model, TreeEnsemble
+
+#: Training rows on which the model's own reading is compared with ours.
+SAMPLE = 512
+
+
+class ModelView(ABC):
+    """What a problem asks of a model.
+
+    Parameters
+    ----------
+    model : Model
+    codec : Codec
+        Translates between tables and the schema's numbers.
+
+    Attributes
+    ----------
+    trees : TreeEnsemble, optional
+        The trees, where they are known: what a method needs that looks into them.
+    columns : tuple of Column
+        What the model says of its columns; empty where it says nothing.
+    """
+
+    trees: TreeEnsemble | None = None
+    columns: tuple[Column, ...] = ()
+
+    def __init__(self, model: Model, codec: Codec) -> None:
+        self.model, self.codec = model, codec
+        self.names = tuple(feature.name for feature in codec.features)
+
+    @staticmethod
+    def of(model: Model, codec: Codec, X_train: Any, rows: Floats) -> ModelView:
+        """View a model through the codec that read the training table into `rows`.
+
+        What means "missing" to the model becomes missing in them.
+        """
+        if isinstance(model, BlackBox):
+            return BlackBoxView(model, codec)
+        assert model.trees is not None  # noqa: S101 - for the type checker
+        return EnsembleView(model.trees, codec, X_train, rows)
+
+    def settle(self, matrix: Floats) -> None:
+        """Turn what was read from a table, and means "missing" to the model, into NaN in place."""
+        del matrix  # a black box does not tell
+
+    def refusals(self, matrix: Floats) -> list[str]:
+        """Say of each row why the model would not take it; empty where it does."""
+        return _say(np.isinf(matrix), "is infinite", self.names, [""] * len(matrix))
+
+    def readable(self, points: Floats, X: Floats, rules: Rules) -> Bools:  # noqa: ARG002
+        """Tell which points turn no known value into one that means "missing": (n,) bool."""
+        return np.ones(len(points), dtype=bool)
+
+    def without_markers(self, points: Floats, X: Floats, rules: Rules) -> Floats:  # noqa: ARG002
+        """Give points with NaN for what means "missing" and is not the applicant's own: (n, d)."""
+        return points
+
+    def check_form(self, X: Any, what: str) -> None:
+        """Refuse a table whose columns are not stored as the model takes them."""
+        self.model.check_columns(X, what)
+
+    def numbers(self, points: Floats) -> Floats:
+        """Give points in the numbers that the model's splits are written in, where it has any."""
+        return points
+
+    @abstractmethod
+    def score(self, points: Floats) -> Floats:
+        """Score points: (n,) float64."""
+
+    @abstractmethod
+    def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
+        """Open the model on points whose neighbourhoods are to be measured."""
+
+
+class EnsembleView(ModelView):
+    """A tree ensemble, which takes points as numbers.
+
+    Attributes
+    ----------
+    codes : dict
+        For each column that the ensemble splits by category, the schema's numbers for its levels,
+        ascending, and the ensemble's codes for them.
+    """
+
+    trees: TreeEnsemble
+
+    def __init__(self, trees: TreeEnsemble, codec: Codec, X_train: Any, rows: Floats) -> None:
+        super().__init__(trees, codec)
+        self.trees, self.columns = trees, trees.columns
+        self._settle_numbers(rows)
+        self.codes = _category_codes(trees, codec, rows[:1])
+        self.settle(rows)
+        self._check_bridge(X_train, rows)
+
+    @cached_property
+    def missing_ranges(self) -> Floats:
+        """From where to where numbers mean "missing": (d, 2) float64, NaN where none do."""
+        ranges = [column.missing_range or (np.nan, np.nan) for column in self.columns]
+        return np.array(ranges, dtype=np.float64).reshape(-1, 2)
+
+    def settle(self, matrix: Floats) -> None:
+        """See `ModelView.settle`. A zero stays a number, whatever it means to the model."""
+        self._settle_numbers(matrix)
+        if self.codes:
+            is_category = np.array([column.is_category for column in self.columns])
+            matrix[np.isnan(self.numbers(matrix)) & is_category] = np.nan
+
+    def _settle_numbers(self, matrix: Floats) -> None:
+        for j, column in enumerate(self.columns):
+            closed = column.missing_range
+            if closed is not None and not closed[0] <= 0.0 <= closed[1]:
+                matrix[(closed[0] <= matrix[:, j]) & (matrix[:, j] <= closed[1]), j] = np.nan
+
+    def refusals(self, matrix: Floats) -> list[str]:
+        """See `ModelView.refusals`."""
+        reasons = super().refusals(matrix)
+        largest = np.array([np.inf if c.is_category else c.largest for c in self.columns])
+        with np.errstate(invalid="ignore"):
+            _say(np.abs(matrix) > largest, "is larger than the model takes", self.names, reasons)
+        missing = np.isnan(matrix) & ~np.array([c.takes_missing for c in self.columns])
+        return _say(
+            missing, "is missing, and the model takes no missing values", self.names, reasons
+        )
+
+    def check_form(self, X: Any, what: str) -> None:
+        """See `ModelView.check_form`. Columns of numbers alone need no second look."""
+        if self.codes:
+            self.model.check_columns(X, what)
+
+    def numbers(self, points: Floats) -> Floats:
+        """See `ModelView.numbers`."""
+        if not any(column.needs_settling for column in self.columns):
+            return np.ascontiguousarray(points)
+        out = np.array(points, dtype=np.float64, order="C")
+        for j, (levels, codes) in self.codes.items():
+            known = ~np.isnan(out[:, j])
+            out[known, j] = _coded(out[known, j], levels, codes, self.columns[j])
+        low, high = self.missing_ranges.T
+        out[(low <= out) & (out <= high)] = np.nan
+        return out
+
+    def readable(self, points: Floats, X: Floats, rules: Rules) -> Bools:
+        """See `ModelView.readable`. A one-hot column at 0 is not missing, but another is set."""
+        return np.asarray(~self._lost(points, X, rules).any(axis=1))
+
+    def without_markers(self, points: Floats, X: Floats, rules: Rules) -> Floats:
+        """See `ModelView.without_markers`."""
+        return np.where(self._lost(points, X, rules), np.nan, points)
+
+    def _lost(self, points: Floats, X: Floats, rules: Rules) -> Bools:
+        """Which values are not the applicant's own and mean "missing" to the model: (n, d)."""
+        if not any(column.needs_settling for column in self.columns):
+            return np.zeros(points.shape, dtype=bool)
+        lost = np.isnan(self.numbers(points)) & ~np.isnan(points) & ~same(points, X)
+        return np.asarray(lost & ~rules.is_member)
+
+    def score(self, points: Floats) -> Floats:
+        """See `ModelView.score`."""
+        numbers, out = self.numbers(points), np.empty(len(points))
+
+        def run(part: slice) -> None:
+            out[part] = self.trees.score_matrix(numbers[part])
+
+        in_threads(run, len(points), 1024)
+        return out
+
+    def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
+        """See `ModelView.probe`. Categories have no distances, and get no noise."""
+        is_number = np.array([not column.is_category for column in self.columns])
+        sigmas = np.where(is_number, noise.sigmas(self.names), 0.0)
+        spread = spread_of(sigmas, unit, self.names, self.trees.read)
+        return EnsembleProbe(self.trees, self.numbers(points), spread)
+
+    def _check_bridge(self, X_train: Any, rows: Floats) -> None:
+        """Make sure that our numbers mean to the ensemble what the table means to it."""
+        some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(np.intp))
+        table = X_train if len(some) == count_rows(X_train) else take(X_train, some)
+        theirs = self.trees.read(
+            table if self.trees.named else self.codec.as_trained(table), "X_train"
+        )
+        if not same(self.numbers(rows[some]), theirs).all():
+            raise RobxError(
+                "The training table reads differently through the schema than through the model. "
+                "Please report this with the dtypes of its columns."
+            )
+
+
+class BlackBoxView(ModelView):
+    """A model that is known only by its scores of tables."""
+
+    model: BlackBox
+
+    def score(self, points: Floats) -> Floats:
+        """See `ModelView.score`."""
+        return self.model.score(self.table(points)) if len(points) else np.zeros(0)
+
+    def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
+        """See `ModelView.probe`. A black box sees its columns as the table has them."""
+        order = [self.names.index(name) for name in self.codec.layout.names]
+        sigmas = noise.sigmas([self.names[j] for j in order])
+        return open_probe(self.model, self.table(points), sigmas, unit[order])
+
+    def table(self, points: Floats) -> Any:
+        """Write points as the model takes them.
+
+        A scikit-learn model knows the names of a frame that it was fitted on, and no names if it
+        was fitted on an array; it warns of a table of the other sort.
+        """
+        if self.model.takes_arrays and not self.codec.holds_labels.any():
+            return points.copy()
+        table = self.codec.write(points)
+        return table if self.model.names is None else as_named_frame(table, self.names)
+
+
+# --- which columns, which categories -------------------------------------------------------------
+
+
+def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: Layout) -> Schema:
+    """Give the schema with its features in the model's order; guess one where none is given."""
+    names = _model_order(model, layout)
+    schema = _guess(model, X_train, layout) if schema is None else schema
+    place = {feature.name: feature for feature in schema.features}
+    lacking = [name for name in names if name not in place]
+    extra = [name for name in place if name not in names]
+    if lacking or extra:
+        said = [f"not in the schema: {lacking[:8]}"] if lacking else []
+        said += [f"not among the model's columns: {extra[:8]}"] if extra else []
+        raise InvalidInput(
+            "The schema must name the model's columns, all of them and no others; "
+            f"{'; '.join(said)}."
+        )
+    return schema.reordered(names)
+
+
+def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
+    """Give the table's column names in the model's order."""
+    if model.known_names is None:
+        return layout.names
+    spelled = dict(zip(respelled(layout.names, model.known_names), layout.names, strict=True))
+    return tuple(spelled.get(name, name) for name in model.known_names)
+
+
+def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
+    """Guess a schema; columns that the model splits by category are categorical."""
+    guessed = list(guess_features(X_train))
+    features = [f.replaced(name=n) for f, n in zip(guessed, layout.names, strict=True)]
+    order = _model_order(model, layout)
+    for position, column in enumerate([] if model.trees is None else model.trees.columns):
+        j = layout.names.index(order[position]) if order[position] in layout.names else position
+        if column.is_category and features[j].is_number and features[j].levels is None:
+            read = model.trees.read(X_train) if model.trees is not None else np.zeros((0, 0))
+            levels = np.unique(np.asarray(read[:, position]))
+            known = tuple(int(level) for level in levels[~np.isnan(levels)])
+            values = column.categories if column.by_value and column.categories else known
+            features[j] = Feature(features[j].name, "categorical", levels=values)
+        elif column.is_category and column.categories and features[j].levels:
+            # A dtype may list categories that were not there when the model was trained.
+            known_ones = [v for v in features[j].levels or () if v in column.categories]
+            features[j] = features[j].replaced(levels=known_ones or features[j].levels)
+    return Schema(tuple(features))
+
+
+def _category_codes(
+    ensemble: TreeEnsemble, codec: Codec, some: Floats
+) -> dict[int, tuple[Floats, Floats]]:
+    """Ask the ensemble for its codes of the levels of columns that it splits by category.
+
+    It is asked by a row that is known to be sound, `some`, with another level each time.
+    """
+    found = {}
+    for j, column in enumerate(ensemble.columns):
+        if not column.is_category:
+            continue
+        feature = codec.features[j]
+        levels = np.sort(np.array(feature.level_numbers, dtype=np.float64))
+        if feature.kind == "onehot":
+            levels = np.array([0.0, 1.0])
+        if len(levels) == 0:
+            raise InvalidInput(
+                f"The model takes '{feature.name}' for categories, so its feature must be "
+                f"categorical or ordinal and list its levels. Got {feature.kind}."
+            )
+        rows = np.repeat(some, len(levels), axis=0)
+        rows[:, j] = levels
+        found[j] = (levels, ensemble.read(codec.write(rows), "the schema's levels")[:, j])
+    return found
+
+
+def _coded(values: Floats, levels: Floats, codes: Floats, column: Column) -> Floats:
+    """Turn level numbers into an ensemble's codes; it reads itself what is none of the levels."""
+    place = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
+    out = codes[place]
+    other = levels[place] != values
+    if other.any():
+        out[other] = read_matrix(values[other][:, None], [column], named=False)[:, 0]
+    return np.asarray(out)
+
+
+def _say(wrong: Bools, what: str, names: Sequence[str], reasons: list[str]) -> list[str]:
+    """Name the first column that is wrong in each row that has no reason yet."""
+    for i in np.flatnonzero(wrong.any(axis=1)):
+        reasons[i] = reasons[i] or f"{names[int(wrong[i].argmax())]} {what}"
+    return reasons
