@@ -152,7 +152,7 @@ class Judge:
 
     def __init__(self, german: German) -> None:
         self.german, self.problem = german, german.problem
-        rows = coordinates(self.problem, self.problem.all_rows)
+        rows = coordinates(self.problem, self.problem.training)
         self.outliers = Outliers().fit(rows)
         self.people: Floats = german.people.to_numpy(dtype=np.float64)
 

@@ -33,7 +33,7 @@ def base_models(
         own name, the share of applicants whom the new models accept as they are, unchanged: what an
         answer's validity starts from.
     """
-    noise = robx.Conservative(sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian")
+    noise = robx.Conservative(noise=robx.Noise(sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian"))
     first = next(iter(scenarios.values()))
     lines: list[dict[str, float]] = []
     for seed in seeds:

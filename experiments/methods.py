@@ -99,7 +99,9 @@ def make(wanted: Asked, paper_tau: float) -> Method:
 
 
 def _conservative(norm: Norm, tau: Tau) -> robx.Conservative:
-    return robx.Conservative(tau=tau, norm=norm, sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian")
+    return robx.Conservative(
+        tau=tau, norm=norm, noise=robx.Noise(sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian")
+    )
 
 
 def _tau(rule: str, paper_tau: float) -> Tau:

@@ -63,7 +63,7 @@ class Nice(Method):
     def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
         found = SearchResult.nothing(people)
-        bar = problem.bar(self.gamma)
+        bar = problem.gate.cutoff(self.gamma)
         near = nearest_points(
             problem,
             people,
@@ -98,7 +98,7 @@ def _copied(
         tries = np.repeat(point[None], len(left), axis=0)
         for one, columns in zip(tries, left, strict=True):
             one[columns] = goal[columns]
-        score = problem.score(tries)
+        score = problem.gate.score(tries)
         best = int(score.argmax())
         kept = np.repeat(own[None], len(tries), axis=0)
         sound = problem.rules.keeps_relations(tries) & problem.is_readable(tries, kept)
@@ -138,7 +138,7 @@ class _Asked:
         if self.left < 0:
             raise OverBudgetError
         numbers = np.ascontiguousarray(frame[list(self._problem.names)], dtype=np.float64)
-        score = self._problem.score(numbers)
+        score = self._problem.gate.score(numbers)
         return np.column_stack([1 - score, score])
 
     def predict(self, frame: pd.DataFrame) -> NDArray[np.int64]:
@@ -180,7 +180,7 @@ class DiceGenetic(Method):
             raise InvalidInput(
                 f"DiceGenetic takes a threshold of 0.5, which is DiCE's. Got {problem.threshold:g}."
             )
-        if problem.rules.is_label.any() or np.isnan(problem.all_rows).any():
+        if problem.rules.is_label.any() or np.isnan(problem.training).any():
             raise InvalidInput(
                 "DiceGenetic takes columns of numbers without gaps. Leave other columns out."
             )
@@ -195,8 +195,8 @@ class DiceGenetic(Method):
                 found.refuse(i, Status.BUDGET, f"DiCE found nothing in {self.tries} tries: {why}")
                 continue
             own = people.take(np.array([i]))
-            allowed = problem.rules.snap(point[None], own.matrix, own.bounds)
-            if problem.rules.keeps_relations(allowed)[0] and problem.accepts(allowed)[0]:
+            allowed = problem.rules.settle(point[None], own.matrix, own.bounds)
+            if problem.rules.keeps_relations(allowed)[0] and problem.gate.accepts(allowed)[0]:
                 found.answer(i, allowed[0])
             else:
                 reason = "what DiCE found is not accepted once it is allowed"
@@ -246,8 +246,8 @@ def _explainer(problem: Problem, budget: int) -> Any:
 
     def make() -> tuple[Any, Any, _Asked]:
         asked = _Asked(problem, budget)
-        rows = pd.DataFrame(problem.all_rows, columns=list(problem.names))
-        labels = (problem.score(problem.all_rows) > problem.threshold).astype(np.int64)
+        rows = pd.DataFrame(problem.training, columns=list(problem.names))
+        labels = (problem.gate.score(problem.training) > problem.threshold).astype(np.int64)
         data = dice_ml.Data(
             dataframe=rows.assign(**{OUTCOME: labels}),
             continuous_features=list(problem.names),

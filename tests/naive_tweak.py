@@ -88,7 +88,7 @@ def asked_of(ensemble: TreeEnsemble, path: list[tuple[int, bool]], j: int) -> As
 def follows(problem: Problem, path: list[tuple[int, bool]], point: Floats, j: int) -> bool:
     """Whether a point's value of a column goes the way of the path at each split on it."""
     ensemble = ensemble_of(problem)
-    numbers = problem.model_numbers(point[None])[0]
+    numbers = problem.view.numbers(point[None])[0]
     return all(
         naive.goes_left(ensemble, split, numbers) == left
         for split, left in path
@@ -132,7 +132,7 @@ def options(
     if who.low[j] <= x <= who.high[j] and follows(problem, path, there, j):
         return [x]
     if ensemble.columns[j].is_category:
-        levels = problem.codes[j][0] if j in problem.codes else np.zeros(0)
+        levels = problem.view.codes[j][0] if j in problem.view.codes else np.zeros(0)
         return [float(v) for v in levels if who.low[j] <= v <= who.high[j] and possible(v)]
     found = _numbers(problem, who, asked, j, epsilon * float(problem.rules.scale[j]))
     # Where zero means "missing", it is a value that one can have, and follows as a missing one.
@@ -184,7 +184,7 @@ def _numbers(problem: Problem, who: Applicant, asked: Asked, j: int, inside: flo
 def means_missing(problem: Problem, value: float, j: int) -> bool:
     row = np.zeros((1, len(problem.names)))
     row[0, j] = value
-    return bool(np.isnan(problem.model_numbers(row)[0, j]))
+    return bool(np.isnan(problem.view.numbers(row)[0, j]))
 
 
 def ways_of_group(
@@ -214,7 +214,7 @@ def candidates(
     ensemble = ensemble_of(problem)
     low, high = (bound[0] for bound in problem.rules.bounds(own[None]))
     who = Applicant(own, low, high, now)
-    numbers = problem.model_numbers(now[None])[0]
+    numbers = problem.view.numbers(now[None])[0]
     found = []
     for tree in range(ensemble.n_trees):
         here = worth(ensemble, tree, naive.leaf_of(ensemble, tree, numbers))
@@ -255,7 +255,9 @@ def _into(
 
 def home(problem: Problem, own: Floats) -> Floats:
     """The nearest values that somebody may have, which are mostly their own."""
-    return np.asarray(problem.rules.snap(own[None], own[None], problem.rules.bounds(own[None]))[0])
+    return np.asarray(
+        problem.rules.settle(own[None], own[None], problem.rules.bounds(own[None]))[0]
+    )
 
 
 def one_step(problem: Problem, own: Floats, epsilon: float, norm: Norm, bar: float) -> float:
@@ -263,7 +265,7 @@ def one_step(problem: Problem, own: Floats, epsilon: float, norm: Norm, bar: flo
     start = home(problem, own)
     points = [point for point, _ in candidates(problem, own, start, epsilon)]
     stack = np.array([start, *points])
-    good = (problem.score(stack) > bar) & problem.rules.keeps_relations(stack)
+    good = (problem.gate.score(stack) > bar) & problem.rules.keeps_relations(stack)
     cost = problem.rules.cost(stack, np.tile(own, (len(stack), 1)), norm)
     return float(cost[good].min(initial=np.inf))
 
@@ -287,11 +289,11 @@ def chain(
         return float(problem.rules.cost(point[None], own[None], norm)[0])
 
     def margin(point: Floats) -> float:
-        return lead(ensemble, problem.model_numbers(point[None])[0])
+        return lead(ensemble, problem.view.numbers(point[None])[0])
 
     for step in range(1, max_steps + 1):
         points = [point for point, _ in candidates(problem, own, now, epsilon)]
-        accepted = [p for p in points if problem.score(p[None])[0] > bar]
+        accepted = [p for p in points if problem.gate.score(p[None])[0] > bar]
         if accepted:
             return step, min(map(cost, accepted))
         better = [p for p in points if margin(p) > margin(now)]

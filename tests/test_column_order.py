@@ -65,7 +65,7 @@ def test_an_array_is_named_for_models_that_were_trained_in_another_order() -> No
 
 def test_a_sweep_asks_models_without_names_in_the_training_order() -> None:
     problem, models = Problem(forest(0), data()[0]), [forest(k) for k in range(1, 4)]
-    method = robx.RobX(n_draws=16)
+    method = robx.RobX(noise=robx.Noise(n_draws=16))
     tables = [
         robx.choose_tau(problem, people, models, method=method, taus=[0.5, 0.7]).table
         for people in (declined(), declined()[TURNED])

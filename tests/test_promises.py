@@ -263,7 +263,7 @@ def test_features_that_begin_as_our_columns_do_are_asked_about(tmp_path: Path) -
     names = {"income": "robx_income", "age": "applicant"}
     odd = X.rename(columns=names)
     model = RandomForestClassifier(10, random_state=0).fit(odd, y)
-    found = robx.Frugal(n_draws=16).explain(Problem(model, odd), odd[y == 0][:4])
+    found = robx.Frugal(noise=robx.Noise(n_draws=16)).explain(Problem(model, odd), odd[y == 0][:4])
     found = replace(found, measured={"of_my_own": np.ones(4)})  # which stands behind the status
     found.save(tmp_path / "a.csv")
     np.testing.assert_array_equal(check(tmp_path / "a.csv", model).score, found.score)

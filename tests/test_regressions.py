@@ -109,7 +109,10 @@ def test_a_number_that_means_missing_is_no_answer_and_no_hindrance(marker: float
     people = X[(model.predict_proba(X)[:, 1] <= 0.5) & (X[:, :2] != marker).all(axis=1)][:60]
     for method in (
         *(robx.NearestNeighbour(), robx.FeatureTweaking(), robx.Focus(), robx.Face()),
-        *(robx.RobX(tau=0.6, sigma=0.05), robx.RobX(tau=0.6, base=None, sigma=0.05)),
+        *(
+            robx.RobX(tau=0.6, noise=robx.Noise(sigma=0.05)),
+            robx.RobX(tau=0.6, base=None, noise=robx.Noise(sigma=0.05)),
+        ),
     ):
         answer = method.explain(problem, people)
         assert answer.ok.mean() > 0.9, (method, answer)

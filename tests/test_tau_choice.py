@@ -80,7 +80,7 @@ def test_retrained_models_are_asked_about_the_same_class(later: list[Any], wrap:
     model = fitted(slice(300))
     first = robx.BlackBox(model, target=0) if wrap is robx.BlackBox else model
     about_0 = robx.Problem(first, X[:300], target=0)
-    method = robx.Conservative(tau=0.7, n_draws=64)
+    method = robx.Conservative(tau=0.7, noise=robx.Noise(n_draws=64))
     choice = robx.choose_tau(about_0, X[600:640], later, method=method, taus=[0.7])
     assert choice.table["validity"].iloc[0] > 0.8
     with pytest.raises(robx.InvalidInput, match="scores the probability of"):

@@ -45,7 +45,7 @@ FOUR = pd.DataFrame(
 
 
 def answer(table: Any = FOUR, **parameters: Any) -> Counterfactuals:
-    return robx.RobX(n_draws=64, **parameters).explain(problem(), table)
+    return robx.RobX(**parameters, noise=robx.Noise(n_draws=64)).explain(problem(), table)
 
 
 def test_row_i_answers_applicant_i() -> None:

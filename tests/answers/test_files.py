@@ -46,7 +46,7 @@ FOUR = pd.DataFrame(
 
 @cache
 def answer() -> Counterfactuals:
-    found = robx.Frugal(n_draws=64).explain(problem(), FOUR)
+    found = robx.Frugal(noise=robx.Noise(n_draws=64)).explain(problem(), FOUR)
     covers = found.answered
     certificate = Certificate(np.array([0, 0, 8, 7]), 8, covers, 0.95, "drawn like these")
     return replace(found, certificate=certificate)
@@ -122,7 +122,7 @@ def test_a_name_of_ours_is_refused_before_any_work_is_done(name: str, tmp_path: 
 
 
 def test_all_columns_of_ours_are_known_to_be_ours() -> None:
-    methods: list[Any] = [robx.Frugal(n_draws=64), robx.Closest(effort=1)]
+    methods: list[Any] = [robx.Frugal(noise=robx.Noise(n_draws=64)), robx.Closest(effort=1)]
     for method in methods:
         found = method.explain(problem(), FOUR)
         assert found.measured
@@ -322,7 +322,7 @@ def test_an_origin_that_others_can_rely_on_is_taken(origin: Any) -> None:
 
 
 def test_the_origin_changes_no_answer() -> None:
-    found = robx.Frugal(n_draws=64).explain(problem(), FOUR)
+    found = robx.Frugal(noise=robx.Noise(n_draws=64)).explain(problem(), FOUR)
     assert found.settings == answer().settings
     assert "origin" not in found.settings
     assert "origin" not in repr(found)

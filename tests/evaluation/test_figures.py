@@ -157,7 +157,7 @@ def test_outliers_are_those_of_scikit_learn_on_the_rows_that_were_asked_for() ->
     answer = tweak.explain(base.problem, base.applicants)
     scale = np.array([f.scale for f in base.problem.schema])
     points = answer.frame.to_numpy()[answer.ok] / scale
-    rows = {"all": base.problem.all_rows, "good": base.problem.support.rows}
+    rows = {"all": base.problem.training, "good": base.problem.support.rows}
     for name, contamination in (("all", "auto"), ("good", 0.1)):
         fitted = LocalOutlierFactor(novelty=True, contamination=contamination)
         fitted.fit(rows[name] / scale)
@@ -178,7 +178,10 @@ def test_missing_values_and_categories_have_a_place_among_outliers() -> None:
 
 
 def test_all_methods_are_measured_by_the_same_noise() -> None:
-    methods = {"NN": NN, "loud": robx.RobX(tau=0.0, sigma=0.5)}  # which answer alike
+    methods = {
+        "NN": NN,
+        "loud": robx.RobX(tau=0.0, noise=robx.Noise(sigma=0.5)),
+    }  # which answer alike
     table = robx.evaluate(STUDY, methods, Bootstrap(), seeds=1, n_models=1)
     assert value(table, "stability", "NN") == value(table, "stability", "loud")
 

@@ -40,7 +40,7 @@ def test_what_is_chosen_is_chosen_before_and_apart_from_the_models_that_judge() 
         rehearsed.extend(Recorder.fitted[seen[-1] :])
         assert set(rehearsal.X["id"]) == Recorder.fitted[0]
         assert set(rehearsal.applicants["id"]) <= Recorder.fitted[0]
-        return robx.Conservative(tau=0.5, n_draws=16)
+        return robx.Conservative(tau=0.5, noise=robx.Noise(n_draws=16))
 
     robx.evaluate(study, {"R": chosen}, OtherHalf(), seeds=1, n_models=2, n_jobs=1)
     assert seen == [1]  # nothing but the base model was trained before

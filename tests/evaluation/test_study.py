@@ -41,7 +41,7 @@ def test_a_base_model_sees_what_the_scenario_leaves_it_and_answers_those_set_asi
     assert set(half) < set(train)
     assert len(half) == len(train) // 2
     base = STUDY.base(half, 3)
-    assert np.array_equal(base.problem.all_rows, X.to_numpy()[half])
+    assert np.array_equal(base.problem.training, X.to_numpy()[half])
     declined = [i for i in aside if base.problem.model.score(X.iloc[[i]])[0] <= 0.5]
     assert list(base.applicants.index) == declined
 

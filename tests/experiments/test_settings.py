@@ -29,5 +29,5 @@ def test_methods_get_them() -> None:
     )
     conservative = make(Asked(1, "CCF", "auto"), 0.93)
     assert conservative == robx.Conservative(
-        tau="auto", norm=1, sigma=0.1, n_draws=1000, draws="gaussian"
+        tau="auto", norm=1, noise=robx.Noise(sigma=0.1, n_draws=1000, draws="gaussian")
     )

@@ -147,7 +147,7 @@ def values_of(f: Feature, x: float, seen: Floats) -> list[float]:
 
 def every_point(problem: Problem, x: Floats) -> Floats:
     """All allowed points of an applicant: (n, d)."""
-    s, seen = problem.schema, problem.all_rows
+    s, seen = problem.schema, problem.training
     columns = [values_of(f, float(x[j]), seen[:, j]) for j, f in enumerate(s.features[:4])]
     homes = [tuple(x[4:])]
     if s["home_a"].change == "any":
@@ -189,7 +189,7 @@ def optimum(problem: Problem, model: Any, target: Any, x: Floats, bar: float) ->
 def assert_optimal(problem: Problem, model: Any, target: Any, X: Any, gamma: Any = None) -> Any:
     answer = Closest(gamma=gamma).explain(problem, X)
     people = problem.read(X)
-    bar = problem.bar(gamma)
+    bar = problem.gate.cutoff(gamma)
     asked = [i for i, s in enumerate(answer.status) if s != Status.ACCEPTED]
     best = np.array([optimum(problem, model, target, people.matrix[i], bar) for i in asked])
     np.testing.assert_array_equal(answer.ok[asked], np.isfinite(best))

@@ -16,8 +16,8 @@ from strategies import random_schema
 
 Bools = NDArray[np.bool_]
 METHODS: dict[str, Method] = {
-    "Frugal": robx.Frugal(n_draws=32, n_targets=3, halvings=2, level=0.4),
-    "RobX": robx.RobX(n_draws=32, n_targets=3, tau=0.5),
+    "Frugal": robx.Frugal(n_targets=3, halvings=2, level=0.4, noise=robx.Noise(n_draws=32)),
+    "RobX": robx.RobX(n_targets=3, tau=0.5, noise=robx.Noise(n_draws=32)),
     "NearestNeighbour": robx.NearestNeighbour(norm=2),
 }
 FAMILIES = ["xgboost", "lightgbm", "forest"]

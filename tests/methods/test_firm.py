@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 import robx
 from retrained_cases import own_scores, steadiness
 from robx.methods.firm import Firm, reason
-from robx.methods.realism import Realism
+from robx.methods.point_tests import OutlierScore
 from robx.retrained import Panel
 
 RNG = np.random.default_rng(1)
@@ -31,7 +31,7 @@ POINTS = RNG.random((200, 3))
 def firm(
     level: float = 0.5,
     typical: float = 0.5,
-    max_oddity: float | None = None,
+    max_outlier_score: float | None = None,
     *,
     models: Any = None,
     realistic: bool = False,
@@ -40,7 +40,7 @@ def firm(
     problem = problem or robx.Problem(MODEL, X)
     panel = None if models is None else Panel.of(problem, models)
     realism = Realism.of(problem, "lof") if realistic else None
-    return Firm.at(problem, NOISE, level, panel, realism, typical, max_oddity)
+    return Firm.at(problem, NOISE, level, panel, realism, typical, max_outlier_score)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.3, 0.9])
@@ -77,16 +77,20 @@ def test_points_pass_that_pass_every_part_alone(level: float) -> None:
 def test_it_measures_what_it_asks() -> None:
     both = firm(models=MODELS, realistic=True)
     measured = both.measured(POINTS)
-    np.testing.assert_allclose(measured["steadiness"], steadiness(own_scores(MODELS, POINTS)))
+    np.testing.assert_allclose(
+        measured["retraining_margin"], steadiness(own_scores(MODELS, POINTS))
+    )
     assert both.realism is not None
-    np.testing.assert_array_equal(measured["oddity"], both.realism.oddity(POINTS))
+    np.testing.assert_array_equal(measured["outlier_score"], both.realism.oddity(POINTS))
     assert firm().measured(POINTS) == {}
 
 
 def test_the_stricter_of_two_bounds_on_oddity_holds() -> None:
     loose = firm(typical=0.9, realistic=True).most_oddity
-    assert firm(typical=0.9, max_oddity=loose + 1, realistic=True).most_oddity == loose
-    assert firm(typical=0.9, max_oddity=loose - 0.1, realistic=True).most_oddity == loose - 0.1
+    assert firm(typical=0.9, max_outlier_score=loose + 1, realistic=True).most_oddity == loose
+    assert (
+        firm(typical=0.9, max_outlier_score=loose - 0.1, realistic=True).most_oddity == loose - 0.1
+    )
 
 
 def test_tests_that_differ_have_other_keys() -> None:
@@ -99,7 +103,7 @@ def test_tests_that_differ_have_other_keys() -> None:
         {"models": MODELS, "level": 0.6},
         {"realistic": True},
         {"realistic": True, "typical": 0.6},
-        {"realistic": True, "max_oddity": 0.9},
+        {"realistic": True, "max_outlier_score": 0.9},
     ]
     keys = [firm(problem=problem, **part).key for part in parts]
     assert len(set(keys)) == len(keys)

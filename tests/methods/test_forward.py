@@ -11,7 +11,7 @@ import robx
 from contracts import rows_of
 from families import family
 from robx.methods.forward import towards
-from robx.methods.stable import Stable
+from robx.methods.point_tests import StabilityTest
 from strategies import random_schema
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ def naive_way(
             tried = here.copy()
             tried[columns] = target[columns]
             if rules.changed(tried[None], here[None]).any():
-                scores[k] = float(problem.score(tried[None])[0])
+                scores[k] = float(problem.gate.score(tried[None])[0])
         if not scores:
             return None
         best = max(scores, key=lambda k: (scores[k], -k))
@@ -60,7 +60,7 @@ def test_a_way_takes_over_the_most_telling_features_first(name: str, most: int |
         whose = rng.integers(0, 10, 30)
         rows = problem.support.rows[rng.integers(0, len(problem.support), 30)]
         low, high = people.low[whose], people.high[whose]
-        targets = problem.rules.snap(rows, people.matrix[whose], (low, high))
+        targets = problem.rules.settle(rows, people.matrix[whose], (low, high))
         owners, points = towards(people, whose, targets, test, most)
         np.testing.assert_array_equal(owners[:30], whose)
         np.testing.assert_array_equal(points[:30], targets)

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class TestFrugal(MethodContract):
-    method = robx.Frugal(n_draws=16, n_targets=2, halvings=1)
+    method = robx.Frugal(n_targets=2, halvings=1, noise=robx.Noise(n_draws=16))
     n_schemas = 3
 
 
@@ -47,7 +47,9 @@ def test_answers_by_retrained_models_pass_what_was_asked_by_their_libraries_own_
 ) -> None:
     case, models = family(library), retrained(library)
     # With a bound on the oddity itself, nobody is answered without regard to it.
-    method = robx.Frugal(models=models, level=0.6, typical=0.7, max_oddity=9.0, n_draws=64)
+    method = robx.Frugal(
+        models=models, level=0.6, typical=0.7, max_outlier_score=9.0, noise=robx.Noise(n_draws=64)
+    )
     problem = case.problem()
     answer = method.explain(problem, case.applicants)
     assert_lawful(answer, case, problem)
@@ -65,17 +67,17 @@ def test_answers_by_retrained_models_pass_what_was_asked_by_their_libraries_own_
 
     least = np.quantile(steadiness(own_scores(models, accepted)), 0.6)
     steady = steadiness(own_scores(models, ours))
-    np.testing.assert_allclose(answer.measured["steadiness"][answer.ok], steady, rtol=1e-3)
+    np.testing.assert_allclose(answer.measured["retraining_margin"][answer.ok], steady, rtol=1e-3)
     assert (steady >= least * (1 - 1e-4)).all()
 
     places, crowd = (coordinates(problem, problem.read(t).matrix) for t in (ours, accepted))
     new = ~(places[:, None] == crowd).all(axis=2).any(axis=1)
     factor = -LocalOutlierFactor(n_neighbors=20, novelty=True).fit(crowd).score_samples(places[new])
-    oddity = answer.measured["oddity"][answer.ok]
+    oddity = answer.measured["outlier_score"][answer.ok]
     np.testing.assert_allclose(oddity[new], factor, rtol=0.02)  # equal distances may part them
     own = robx.metrics.Outliers(n_neighbors=20).fit(crowd).factor(crowd)
     assert (oddity <= np.quantile(own, 0.7)).all()
-    assert np.isnan(answer.measured["oddity"][~answer.answered]).all()
+    assert np.isnan(answer.measured["outlier_score"][~answer.answered]).all()
 
 
 def test_any_batch_thread_count_and_copy_gives_the_same_bytes_with_models(
@@ -143,7 +145,7 @@ BASES: dict[str, Any] = {
 
 def same_test(problem: robx.Problem, level: float) -> float:
     noise = robx.Noise(n_draws=256)
-    return float(np.quantile(problem.stability(problem.support.rows, noise).value, level))
+    return float(np.quantile(problem.gate.stability(problem.support.rows, noise).value, level))
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -176,8 +178,12 @@ def test_with_no_tests_to_spend_it_gives_its_best_start() -> None:
     tau = same_test(problem, 0.6)
     method = robx.Frugal(level=0.6, realism=None, base=None)  # so RobX walks to the nearest rows
     ours = replace(method, max_tests=0).explain(problem, case.applicants)
-    paper = robx.RobX(tau=tau, n_draws=256, base=None).explain(problem, case.applicants)
-    rows = robx.Conservative(tau=tau, n_draws=256).explain(problem, case.applicants)
+    paper = robx.RobX(tau=tau, base=None, noise=robx.Noise(n_draws=256)).explain(
+        problem, case.applicants
+    )
+    rows = robx.Conservative(tau=tau, noise=robx.Noise(n_draws=256)).explain(
+        problem, case.applicants
+    )
     np.testing.assert_array_equal(ours.cost, np.minimum(paper.cost, rows.cost))
     assert ours.ok.any()
     pulled = method.explain(problem, case.applicants)
@@ -189,7 +195,9 @@ def test_every_halving_brings_answers_nearer() -> None:
     case = family("forest")
     problem = case.problem()
     costs = [
-        robx.Frugal(n_draws=32, halvings=halvings).explain(problem, case.applicants).cost
+        robx.Frugal(halvings=halvings, noise=robx.Noise(n_draws=32))
+        .explain(problem, case.applicants)
+        .cost
         for halvings in (0, 1, 4)
     ]
     assert (costs[1] <= costs[0]).all()
@@ -204,7 +212,7 @@ def test_stability_by_the_librarys_own_scores_of_noisy_copies() -> None:
     def score(rows: Any) -> Any:
         return MODEL.predict_proba(rows)[:, 1]
 
-    method = robx.Frugal(level=0.5, typical=0.6, n_draws=128, rng=4)
+    method = robx.Frugal(level=0.5, typical=0.6, noise=robx.Noise(n_draws=128, rng=4))
     answer = method.explain(robx.Problem(MODEL, X, UNITS), PEOPLE)
     noise = 0.1 * draw("sobol", 128, 4, 4).noise
     accepted = X[score(X) > 0.5]
@@ -226,10 +234,10 @@ def test_one_by_one_the_measures_are_the_same_to_the_last_bit() -> None:
         for k in range(9)
     )
     problem = robx.Problem(MODEL, X, UNITS)
-    method = robx.Frugal(models=models, n_draws=32)
-    together = method.explain(problem, PEOPLE).measured["steadiness"]
+    method = robx.Frugal(models=models, noise=robx.Noise(n_draws=32))
+    together = method.explain(problem, PEOPLE).measured["retraining_margin"]
     alone = [
-        method.explain(problem, PEOPLE[i : i + 1]).measured["steadiness"][0]
+        method.explain(problem, PEOPLE[i : i + 1]).measured["retraining_margin"][0]
         for i in range(len(PEOPLE))
     ]
     np.testing.assert_array_equal(together, alone)

@@ -47,7 +47,7 @@ def test_no_answer_changes_more_features_than_it_may(max_changes: int) -> None:
 
 
 def test_unstable_answers_change_no_more_features_than_they_may_either() -> None:
-    tight = robx.Frugal(**QUICK, max_changes=1, typical=0.0, max_oddity=0.0)
+    tight = robx.Frugal(**QUICK, max_changes=1, typical=0.0, max_outlier_score=0.0)
     answer = tight.explain(family("forest").problem(), family("forest").applicants)
     assert not answer.ok.any()
     assert answer.n_changes.max() <= 1
@@ -74,13 +74,13 @@ def test_stricter_bounds_are_met(realism: Any) -> None:
         answer = method.explain(problem, PEOPLE)
         bound = method.test(problem).most_oddity
         assert answer.ok.all()
-        assert (answer.measured["oddity"] <= bound).all()
-        odd[typical] = bound, answer.measured["oddity"].max(), answer.cost.mean()
+        assert (answer.measured["outlier_score"] <= bound).all()
+        odd[typical] = bound, answer.measured["outlier_score"].max(), answer.cost.mean()
     assert odd[0.2][0] < odd[0.9][1]  # so that the strict bound did rule something out
     assert odd[0.2][2] > odd[0.9][2]
     bound = float(np.mean([odd[0.2][0], odd[0.9][0]]))
-    capped = robx.Frugal(**QUICK, realism=realism, typical=0.9, max_oddity=bound)
-    assert capped.explain(problem, PEOPLE).measured["oddity"].max() <= bound
+    capped = robx.Frugal(**QUICK, realism=realism, typical=0.9, max_outlier_score=bound)
+    assert capped.explain(problem, PEOPLE).measured["outlier_score"].max() <= bound
 
 
 def test_higher_levels_give_firmer_answers_at_a_higher_price() -> None:
@@ -108,7 +108,7 @@ def test_auto_is_lower_with_models_than_with_noise_alone() -> None:
 def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Floats] = []
 
-    class Recorded(pullback.Pulling):
+    class Recorded(pullback.Pullback):
         def __post_init__(self) -> None:
             super().__post_init__()
             inner = self.test
@@ -122,7 +122,7 @@ def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch
 
             self.test = Test()
 
-    monkeypatch.setattr(frugal, "Pulling", Recorded)
+    monkeypatch.setattr(frugal, "Pullback", Recorded)
     n_points = 0
     for seed, name in enumerate(LIBRARIES):
         case = family(name)
@@ -168,7 +168,7 @@ def test_a_support_too_small_for_realism_is_judged_by_noise() -> None:
         ({"level": "high"}, "'level' parameter of Frugal must be a number"),
         ({"typical": -0.1}, "'typical' parameter of Frugal must be a number from 0 to 1"),
         ({"realism": "knn"}, "'realism' parameter of Frugal must be 'lof', 'forest' or None"),
-        ({"max_oddity": "low"}, "'max_oddity' parameter of Frugal must be"),
+        ({"max_outlier_score": "low"}, "'max_outlier_score' parameter of Frugal must be"),
         ({"max_changes": 0}, "'max_changes' parameter of Frugal must be an integer from 1"),
         (
             {"price_per_change": -1},
@@ -214,6 +214,6 @@ def test_who_cannot_become_typical_is_answered_all_the_same() -> None:
     assert answer.ok.all()
     assert answer.n_changes[0] == 1
     most = robx.Frugal().test(problem).most_oddity
-    assert answer.measured["oddity"][0] > most
-    strict = robx.Frugal(max_oddity=most).explain(problem, old)
+    assert answer.measured["outlier_score"][0] > most
+    strict = robx.Frugal(max_outlier_score=most).explain(problem, old)
     assert not strict.ok.any()

@@ -43,7 +43,7 @@ class TestLiveRegionInL2(MethodContract):
 def leaves_of(problem: Problem, point: Floats) -> list[int]:
     """The leaf of each tree that a point falls into."""
     e: Any = problem.model
-    x = problem.model_numbers(point[None])[0]
+    x = problem.view.numbers(point[None])[0]
     found = []
     for root in e.tree_start[:-1]:
         node = int(root)
@@ -65,7 +65,7 @@ def test_every_feature_goes_home_as_far_as_the_leaves_stay_the_same() -> None:
         Feature(f"x{j}", "integer", change, weight=w) for j, (change, w) in enumerate(kinds)
     )
     problem = Problem(model, X, Schema(features))
-    people = X[problem.score(X) <= 0.5][:20]
+    people = X[problem.gate.score(X) <= 0.5][:20]
     one_row = LiveRegion(n_rows=1).explain(problem, people)
     start = NearestNeighbour().explain(problem, people)
     closer = 0

@@ -14,4 +14,4 @@ class TestNearestNeighbourInL2(MethodContract):
 
 
 class TestConservative(MethodContract):
-    method = robx.Conservative(n_draws=64)
+    method = robx.Conservative(noise=robx.Noise(n_draws=64))

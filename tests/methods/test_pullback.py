@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import robx
-from robx.methods.pullback import Pulling
+from robx.methods.pullback import Pullback
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def pull(
     start = np.array(points, dtype=float)
     whose = np.zeros(len(start), dtype=np.intp)
     people = problem.read(np.array(own, dtype=float))
-    pulling = Pulling(people, whose, start, test, norm, np.full(len(people), budget))
+    pulling = Pullback(people, whose, start, test, norm, np.full(len(people), budget))
     pulling.undo()
     pulling.halve(halvings)
     return pulling.points, test
@@ -131,7 +131,7 @@ def test_applicants_do_not_depend_on_each_other() -> None:
         return p[0] + p[1] + p[2] / 10 >= 2.1
 
     people = problem.read(own)
-    together = Pulling(people, np.array([0, 1, 0]), starts, Rule(problem, rule), 1, np.full(2, 99))
+    together = Pullback(people, np.array([0, 1, 0]), starts, Rule(problem, rule), 1, np.full(2, 99))
     together.undo()
     together.keep(np.array([2, 1]))
     together.halve(4)

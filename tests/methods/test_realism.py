@@ -8,7 +8,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 import robx
 from families import family
-from robx.methods.realism import Realism
+from robx.methods.point_tests import OutlierScore
 from robx.problem import coordinates
 
 RNG = np.random.default_rng(0)

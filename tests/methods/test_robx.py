@@ -20,11 +20,11 @@ from robx.robustness.draws import draw
 
 
 class TestRobX(MethodContract):
-    method = robx.RobX(n_draws=64)
+    method = robx.RobX(noise=robx.Noise(n_draws=64))
 
 
 class TestRobXInL2(MethodContract):
-    method = robx.RobX(n_draws=64, norm=2, base=None)
+    method = robx.RobX(norm=2, base=None, noise=robx.Noise(n_draws=64))
     n_schemas = 5
 
 
@@ -53,7 +53,9 @@ def test_the_paper_setting_is_algorithm_1_draw_for_draw(
 ) -> None:
     model, tau = MODELS[name], 0.7
     problem = robx.Problem(model, X, UNITS)
-    method = robx.RobX.paper(tau=tau, norm=norm, step=alpha, n_targets=c, n_draws=200, rng=3)
+    method = robx.RobX.paper(
+        tau=tau, norm=norm, step=alpha, n_targets=c, noise=robx.Noise(n_draws=200, rng=3)
+    )
     people = rejected(problem, 25)
     answer = method.explain(problem, people)
     noise = draw("gaussian", 200, 4, 3).noise
@@ -87,7 +89,7 @@ def test_the_default_differs_from_it_only_in_its_draws() -> None:
     literal = robx.RobX.paper(tau=0.7).explain(problem, people)
     quick = robx.RobX(tau=0.7).explain(problem, people)
     assert quick.cost.mean() == pytest.approx(literal.cost.mean(), rel=0.03)
-    in_full = robx.RobX(tau=0.7, staged=False).explain(problem, people)
+    in_full = robx.RobX(tau=0.7, noise=robx.Noise(staged=False)).explain(problem, people)
     same = (in_full.points == quick.points).all(axis=1)
     assert same.mean() >= 0.95
 

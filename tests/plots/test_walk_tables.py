@@ -108,7 +108,7 @@ def test_the_first_stable_place_is_where_robx_stops() -> None:
     problem, X = plane()
     people = X[problem.model.score(X) <= 0.5][:40]
     tau = 0.85
-    method = robx.RobX(tau=tau, n_targets=1, step=0.01, sigma=0.15, rng=4)
+    method = robx.RobX(tau=tau, n_targets=1, step=0.01, noise=robx.Noise(sigma=0.15, rng=4))
     answers = method.explain(problem, people)
     assert answers.base is not None
     walked = np.flatnonzero(answers.ok & (answers.base.stability < tau - 0.1))

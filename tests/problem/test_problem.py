@@ -28,7 +28,10 @@ from robx import Feature, Problem, Schema, Status
 from robx.methods import Method
 
 Floats = NDArray[np.float64]
-METHODS: list[Method] = [robx.NearestNeighbour(), robx.RobX(n_draws=64, base=None)]
+METHODS: list[Method] = [
+    robx.NearestNeighbour(),
+    robx.RobX(base=None, noise=robx.Noise(n_draws=64)),
+]
 FOREST: dict[str, Any] = {"n_estimators": 10, "random_state": 0, "n_jobs": 1}
 
 
@@ -519,7 +522,11 @@ def test_what_is_no_model_is_refused() -> None:
 def test_a_threshold_that_no_row_reaches_is_said_to_everybody() -> None:
     problem = Problem(lambda t: np.full(len(t), 0.4), TABLE)
     assert len(problem.support) == 0
-    for method in [*METHODS, robx.Conservative(n_draws=64), robx.RobX(n_draws=64)]:
+    for method in [
+        *METHODS,
+        robx.Conservative(noise=robx.Noise(n_draws=64)),
+        robx.RobX(noise=robx.Noise(n_draws=64)),
+    ]:
         answer = method.explain(problem, TABLE[:3])
         assert answer.status.tolist() == [Status.INFEASIBLE] * 3
         assert set(answer.reason) == {"no row of the support scores above 0.5"}
@@ -573,7 +580,11 @@ def test_the_callers_tables_are_never_touched() -> None:
 
 def test_a_bar_below_the_threshold_does_not_lower_it() -> None:
     problem = Problem(forest(), TABLE, threshold=0.6)
-    assert (problem.bar(None), problem.bar(0.3), problem.bar(0.9)) == (0.6, 0.6, 0.9)
+    assert (problem.gate.cutoff(None), problem.gate.cutoff(0.3), problem.gate.cutoff(0.9)) == (
+        0.6,
+        0.6,
+        0.9,
+    )
 
 
 def test_rows_that_break_a_relation_are_no_examples() -> None:

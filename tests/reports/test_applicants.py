@@ -83,9 +83,9 @@ def test_every_outcome_is_counted() -> None:
 
 
 def test_what_else_was_measured_stands_in_the_row() -> None:
-    measured = {"steadiness": np.arange(8.0), "oddity": np.full(8, np.nan)}
+    measured = {"retraining_margin": np.arange(8.0), "outlier_score": np.full(8, np.nan)}
     rows = {row["applicant"]: row for row in applicant_rows(made(measured=measured), ())}
-    assert rows["dee"]["measured"] == {"steadiness": 3.0, "oddity": None}
+    assert rows["dee"]["measured"] == {"retraining_margin": 3.0, "outlier_score": None}
     assert rows["ann"]["measured"] == rows["cy"]["measured"] == {}
 
 

@@ -71,7 +71,7 @@ def test_one_model_and_one_answer_are_no_average() -> None:
 
 
 def test_a_method_with_more_tests_than_that_of_stability_passes_every_test() -> None:
-    answers = made(measured={"steadiness": np.ones(8)})
+    answers = made(measured={"retraining_margin": np.ones(8)})
     assert headline(answers)["lead"].endswith("gets them accepted and passes every test.")
 
 

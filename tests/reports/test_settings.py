@@ -48,7 +48,7 @@ def test_a_high_stability_promises_no_more_than_it_measures() -> None:
 def test_what_was_tested_is_named() -> None:
     assert asked_for(made(settings={})) == []
     assert asked_for(made()) == ["R"]
-    assert asked_for(made(measured={"oddity": np.zeros(8)})) == ["R", "oddity"]
+    assert asked_for(made(measured={"outlier_score": np.zeros(8)})) == ["R", "outlier_score"]
 
 
 def test_checked_models_are_named_in_the_origin() -> None:
@@ -87,8 +87,8 @@ def test_what_is_not_recorded_is_not_said() -> None:
 
 
 def test_only_terms_that_were_used_are_explained() -> None:
-    measured = {"oddity": np.zeros(8)}
-    assert list(pairs(chosen(made(measured=measured))["terms"])) == ["R", "oddity"]
+    measured = {"outlier_score": np.zeros(8)}
+    assert list(pairs(chosen(made(measured=measured))["terms"])) == ["R", "outlier_score"]
     assert chosen(made(settings={}))["terms"] == []
 
 

@@ -70,7 +70,9 @@ def test_rows_without_an_answer_have_no_certificate_and_stop_nobody() -> None:
 def test_unstable_answers_are_certified_too() -> None:
     case = family("forest")
     problem = case.problem()
-    answer = robx.RobX(tau=2.0, n_draws=16).explain(problem, rows_of(case.applicants, slice(10)))
+    answer = robx.RobX(tau=2.0, noise=robx.Noise(n_draws=16)).explain(
+        problem, rows_of(case.applicants, slice(10))
+    )
     certified = robx.certify(problem, answer, retrained("forest"))
     assert (answer.status == robx.Status.UNSTABLE).any()
     i = int(np.flatnonzero(answer.answered)[0])

@@ -80,14 +80,14 @@ class Constant:
 def test_steadiness_without_spread_is_bounded(scores: Any, expected: float) -> None:
     problem = family("xgboost-array").problem()
     panel = Panel(problem, [robx.BlackBox(Constant(score)) for score in scores])
-    points = problem.all_rows[:3]
+    points = problem.training[:3]
     np.testing.assert_allclose(panel.steadiness(points), [expected] * 3, rtol=1e-9)
 
 
 def test_the_threshold_is_the_problems() -> None:
     problem = family("xgboost-array").problem(threshold=0.7)
     panel = Panel(problem, [robx.BlackBox(Constant(score)) for score in (0.6, 0.7)])
-    assert (panel.steadiness(problem.all_rows[:3]) < 0).all()
+    assert (panel.steadiness(problem.training[:3]) < 0).all()
 
 
 def test_a_problem_makes_the_panel_of_some_models_once() -> None:

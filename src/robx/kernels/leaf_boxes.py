@@ -3,8 +3,8 @@
 A leaf is a box: its path asks ``low < x <= high`` of numbers, and of a category to be one of some
 codes. The conditions of a path are intersected as the tree is walked, and a subtree is left out as
 soon as one column has no allowed value left. What a path asks of a missing value is which way it
-goes: a value that stays missing either follows the path or does not. To some models zero means
-"missing" as well, and that is a value which one can come to have.
+goes: a value that stays missing either follows the path or does not. A number that means "missing"
+to the model is one that nobody comes to have, but for a one-hot column that is not set.
 
 Two kinds of numbers
 --------------------
@@ -34,7 +34,7 @@ from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
 LOW, HIGH, VALUE, AGAINST, FLOOR, UNKNOWN = range(6)
 OWN, LEAST, MOST, FILL, KIND, NUMERATOR, DENOMINATOR, SINGLE, INSIDE = range(9)
-MISSING, TO_MISSING, ZERO, UNIT = range(9, 13)
+MISSING, TO_MISSING, UNIT = range(9, 12)
 
 
 class Trees(NamedTuple):
@@ -109,8 +109,8 @@ class Person(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def column_table(person: Person, moves: Moves) -> FloatArray:
-    """What a walk needs to know of each column, side by side: (d, 13)."""
-    out = np.empty((person.own.shape[0], 13))
+    """What a walk needs to know of each column, side by side: (d, 12)."""
+    out = np.empty((person.own.shape[0], 12))
     for j in range(person.own.shape[0]):
         out[j, OWN] = person.own[j]
         out[j, LEAST], out[j, MOST] = person.low[j], person.high[j]
@@ -119,8 +119,9 @@ def column_table(person: Person, moves: Moves) -> FloatArray:
         out[j, NUMERATOR], out[j, DENOMINATOR] = moves.numerator[j], moves.denominator[j]
         out[j, INSIDE] = moves.inside[j]
         out[j, MISSING], out[j, TO_MISSING] = moves.missing_from[j], moves.missing_to[j]
-        out[j, ZERO] = _zero(out, j, moves.level_start, moves.level_value)
-        bounded = not moves.is_label[j] and out[j, ZERO] != out[j, ZERO]
+        # Whose value means "missing" may follow a path at no cost, wherever its box lies.
+        lost = moves.missing_from[j] <= person.own[j] <= moves.missing_to[j]
+        bounded = not moves.is_label[j] and not lost
         out[j, UNIT] = moves.unit[j] if bounded else 0.0
     return out
 
@@ -190,31 +191,19 @@ def _on_grid(
 
 
 @njit(nogil=True, cache=True)
-def _zero(columns: FloatArray, j: int, level_start: IntArray, level_value: FloatArray) -> float:
-    """Value that the applicant may have and that means "missing", where zero does; else NaN."""
-    x, first, last = columns[j, OWN], columns[j, MISSING], columns[j, TO_MISSING]
-    if x != x or not first <= 0 <= last:
-        return math.nan
-    least, most = max(first, columns[j, LEAST]), min(last, columns[j, MOST])
-    if first <= x <= last:
-        return float(x)
-    return _on_grid(0.0, float(least), float(most), columns, j, level_start, level_value)
-
-
-@njit(nogil=True, cache=True)
-def _place(
-    low: float,
-    high: float,
+def place(
     columns: FloatArray,
+    box: FloatArray,
     j: int,
     level_start: IntArray,
     level_value: FloatArray,
 ) -> float:
-    """Where a number goes that must be above `low` and at most `high`; NaN if it cannot.
+    """Where a number goes that must be in the column's box; NaN if it cannot be.
 
     The applicant's own value where that will do. Else just inside the side that is nearer to it, or
     in the middle of a narrow box; of what they lack, in the middle of what is possible.
     """
+    low, high = float(box[j, LOW]), float(box[j, HIGH])
     x = float(columns[j, OWN])
     first, last = float(columns[j, MISSING]), float(columns[j, TO_MISSING])
     least = max(float(np.nextafter(low, np.inf)), float(columns[j, LEAST]))
@@ -243,19 +232,6 @@ def _place(
     below = _on_grid(first - away, least, before, columns, j, level_start, level_value)
     above = _on_grid(last + away, after, most, columns, j, level_start, level_value)
     return above if below != below or abs(above - wanted) < abs(below - wanted) else below
-
-
-@njit(nogil=True, cache=True)
-def place_or_lose(
-    columns: FloatArray, box: FloatArray, j: int, level_start: IntArray, level_value: FloatArray
-) -> float:
-    """Where a number goes, or if that is nearer and the path allows it, a zero that is missing."""
-    low, high = float(box[j, LOW]), float(box[j, HIGH])
-    found = _place(low, high, columns, j, level_start, level_value)
-    x, zero = float(columns[j, OWN]), float(columns[j, ZERO])
-    if box[j, UNKNOWN] > 0 or zero != zero or abs(found - x) <= abs(zero - x):
-        return found
-    return zero
 
 
 @njit(nogil=True, cache=True)

@@ -25,7 +25,7 @@ from robx.kernels.leaf_boxes import (
     dead_levels,
     has_code,
     open_box,
-    place_or_lose,
+    place,
     sides,
 )
 from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
@@ -142,7 +142,7 @@ def next_leaf(
         if not saved[depth, 6] < budget:
             continue
         if not met and category_row[split] < 0:
-            box[j, VALUE] = place_or_lose(columns, box, j, level_start, level_value)
+            box[j, VALUE] = place(columns, box, j, level_start, level_value)
             met = box[j, VALUE] == box[j, VALUE]
         if met:
             node = below

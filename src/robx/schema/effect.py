@@ -139,6 +139,10 @@ class Effects(Constraint):
         self.follows[self.targets] = True
         self._low, self._high, self._on_grid = low, high, on_grid
 
+    def from_last(self) -> list[tuple[int, Floats]]:
+        """Columns that follow with the factors of their causes, no cause before its effect."""
+        return list(zip(self.targets[::-1], self.matrix[::-1], strict=True))
+
     def settle(self, Z: Floats, X: Floats) -> None:
         """See `Constraint.settle`: write what follows."""
         for j, row in zip(self.targets, self.matrix, strict=True):

@@ -49,9 +49,8 @@ def _solve(
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - loads slowly
 
     matrix, bound = rules.relations_in_numbers.matrix, rules.relations_in_numbers.bound
-    effects = rules.effects_in_numbers
     names = (matrix != 0).any(axis=0)
-    for j, causes in zip(effects.targets[::-1], effects.matrix[::-1], strict=True):
+    for j, causes in rules.effects_in_numbers.from_last():
         names |= (causes != 0) & names[j]
     wide = [side[0] for side in rules.reach(x[None], low[None], high[None])]
     tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
@@ -93,13 +92,10 @@ def _solve(
         parts = [(p, f * matrix[r, j]) for j in tied for p, f in value_of[j] if matrix[r, j] != 0]
         rows.append(row(parts))
         limits.append((-np.inf, bound[r]))
-    for j, causes in zip(effects.targets, effects.matrix, strict=True):
-        if j in value_of:
-            parts = [(p, -f * causes[i]) for i in tied for p, f in value_of[i] if causes[i] != 0]
-            start_at = x[j] - sum(causes[i] * x[i] for i in tied if causes[i] != 0)
-            rounding = rules.rounding(j)
-            rows.append(row(value_of[j] + parts))
-            limits.append((start_at - rounding, start_at + rounding))
+    for j, causes, start_at in _following(rules, x, tied):
+        parts = [(p, -f * causes[i]) for i in tied for p, f in value_of[i] if causes[i] != 0]
+        rows.append(row(value_of[j] + parts))
+        limits.append((start_at - rules.rounding(j), start_at + rules.rounding(j)))
     solved = milp(
         price,
         integrality=np.array(whole + [0] * len(tied)),
@@ -143,3 +139,13 @@ def _parts(
     if least > most:  # no step lies within: what the applicant has stays
         return [1.0], x, x, False
     return [step], least, most, True
+
+
+def _following(rules: Rules, x: Floats, tied: list[int]) -> list[tuple[int, Floats, float]]:
+    """Columns that follow from others: each with its causes, and what it less these starts at."""
+    effects = rules.effects_in_numbers
+    return [
+        (j, causes, x[j] - sum(causes[i] * x[i] for i in tied if causes[i] != 0))
+        for j, causes in zip(effects.targets, effects.matrix, strict=True)
+        if j in tied
+    ]

@@ -59,7 +59,7 @@ class Slow:
 
     @classmethod
     def of(cls, problem: Problem, method: Face) -> Slow:
-        rules, table = problem.rules, problem.all_rows
+        rules, table = problem.rules, problem.training
         costs = Costs(rules.unit(method.norm), rules.is_label, rules.may_fill, rules.fill_cost)
         usable = np.isfinite(np.where(np.isnan(table), 0, table)).all(axis=1)
         usable &= rules.keeps_relations(table)
@@ -72,7 +72,7 @@ class Slow:
             method.n_neighbours if knn else method.max_neighbours,
             np.inf if knn else method.radius,
         )
-        high = problem.score(graph.rows) > problem.bar(method.gamma)
+        high = problem.gate.score(graph.rows) > problem.gate.cutoff(method.gamma)
         dense = graph.dense(method.min_density)
         return cls(
             problem, method, graph, [bool(h) and d for h, d in zip(high, dense, strict=True)]
@@ -87,9 +87,9 @@ class Slow:
             if not self.is_end[node] or length > best * (1 + 1e-9):
                 continue
             row = self.graph.rows[node : node + 1]
-            point = self.problem.rules.snap(row, x[None], (low[None], high[None]))
+            point = self.problem.rules.settle(row, x[None], (low[None], high[None]))
             if (
-                self.problem.score(point)[0] > self.problem.bar(self.method.gamma)
+                self.problem.gate.score(point)[0] > self.problem.gate.cutoff(self.method.gamma)
                 and self.problem.rules.changed(point, x[None]).any()
                 and self.problem.rules.keeps_relations(point)[0]
             ):

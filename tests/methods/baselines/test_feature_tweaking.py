@@ -20,7 +20,7 @@ from contracts import MethodContract
 from oracles import toy_data, with_missing
 from robx import Feature, InvalidInput, Problem, Schema, Status, UnsupportedModel
 from robx.methods.baselines.feature_tweaking import FeatureTweaking
-from robx.methods.leaf_space import Ground
+from robx.methods.leaf_space import LeafSpace
 
 Floats = NDArray[np.float64]
 
@@ -48,8 +48,8 @@ MODELS: dict[str, Problem] = {
 
 
 def declined(problem: Problem, n: int) -> Any:
-    rows = np.flatnonzero(problem.score(problem.all_rows) <= problem.threshold)[:n]
-    return problem.codec.write(problem.all_rows[rows])
+    rows = np.flatnonzero(problem.gate.score(problem.training) <= problem.threshold)[:n]
+    return problem.codec.write(problem.training[rows])
 
 
 class TestFeatureTweaking(MethodContract):
@@ -133,10 +133,10 @@ def test_a_saturated_score_is_climbed_by_its_margin() -> None:
     model = boosted(table, y, n_estimators=300, max_depth=1, learning_rate=1.0, reg_lambda=0)
     problem = Problem(model, table)
     low = np.full((1, 3), 0.05)
-    ground = Ground.of(problem)
+    ground = LeafSpace.of(problem)
     steep = replace(ground.ensemble, slope=40.0)  # to all digits, the score is 0
     object.__setattr__(problem, "model", steep)
-    assert problem.score(low)[0] < 1e-30
+    assert problem.gate.score(low)[0] < 1e-30
     assert FeatureTweaking().explain(problem, low).ok[0]
 
 
@@ -183,11 +183,11 @@ def test_an_answer_does_not_depend_on_who_else_asks() -> None:
     problem = MODELS["RandomForest"]
     people = declined(problem, 40)
     together = FeatureTweaking().explain(problem, people)
-    before = problem.all_rows.copy()
+    before = problem.training.copy()
     for i in (0, 7, 39):
         alone = FeatureTweaking().explain(problem, people[i : i + 1])
         np.testing.assert_array_equal(alone.points[0], together.points[i])
-    np.testing.assert_array_equal(problem.all_rows, before)
+    np.testing.assert_array_equal(problem.training, before)
 
 
 def test_few_candidates_bound_the_work_and_still_give_sound_answers() -> None:
@@ -295,8 +295,8 @@ def test_answers_keep_any_schema_and_are_accepted_by_the_model_itself(name: str)
         for i in np.flatnonzero(sound & (answer.status == Status.INFEASIBLE)):
             low, high = (np.tile(b[i], (len(table), 1)) for b in problem.rules.bounds(own))
             mine = np.tile(own[i], (len(table), 1))
-            fitted = problem.rules.snap(problem.all_rows, mine, (low, high))
-            assert not problem.accepts(fitted).any()
+            fitted = problem.rules.settle(problem.training, mine, (low, high))
+            assert not problem.gate.accepts(fitted).any()
     assert n_ok > 60
     assert {Status.OK, Status.INFEASIBLE} <= seen
 

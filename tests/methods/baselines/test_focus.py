@@ -259,7 +259,7 @@ def test_a_number_that_the_model_takes_for_missing_is_no_answer() -> None:
     holes = np.where(X == 0, np.nan, X)
     model = boosted(5, missing=0.0).fit(holes, np.isnan(holes[:, 0]) | (X[:, 0] > 1))
     problem = Problem(model, X)
-    assert problem.score(np.array([[np.nan], [-1.0]])).round().tolist() == [1, 0]
+    assert problem.gate.score(np.array([[np.nan], [-1.0]])).round().tolist() == [1, 0]
     answer = Focus().explain(problem, [[-1.0]])
     assert answer.ok.all()
     assert answer.points == [[2.0]]
@@ -279,7 +279,7 @@ def test_far_from_the_boundary_a_boosted_model_still_leads_somewhere() -> None:
     X = np.random.default_rng(0).random((600, 4))
     model = boosted(200, 3, learning_rate=0.3).fit(X, X[:, 0] + X[:, 1] > 1.2)
     problem = Problem(model, X)
-    people = X[problem.score(X) < 0.002][:30]
+    people = X[problem.gate.score(X) < 0.002][:30]
     assert len(people) == 30
     assert Focus().explain(problem, people).ok.all()
 
@@ -360,7 +360,7 @@ def test_the_batch_changes_no_byte(name: str, norm: Any) -> None:
 def test_nothing_is_written_to(german: tuple[Problem, Any]) -> None:
     problem, people = german
     read = problem.read(people)
-    for array in (read.matrix, read.low, read.high, read.score, problem.all_rows):
+    for array in (read.matrix, read.low, read.high, read.score, problem.training):
         array.flags.writeable = False
     found = Focus(n_steps=30).search(problem, read, np.arange(len(read)))
     assert found.ok.any()

@@ -203,7 +203,9 @@ def test_every_name_and_value_keeps_its_own_direction() -> None:
 
 
 def test_what_else_was_measured_stands_below_the_stability() -> None:
-    answers = made(measured={"steadiness": np.full(8, 5.25), "oddity": np.full(8, 1.0)})
+    answers = made(
+        measured={"retraining_margin": np.full(8, 5.25), "outlier_score": np.full(8, 1.0)}
+    )
     rows = [seen(row) for row in rows_of(report(answers).html)]
     assert rows[0][6] == "0.81 steadiness 5.25 oddity 1.00"
     assert rows[-1][6] == "0.85"

@@ -80,7 +80,7 @@ def test_columns_for_models_are_there_only_where_models_are() -> None:
 
 
 def test_what_else_was_measured_stands_with_the_stability() -> None:
-    answers = made(measured={"steadiness": np.full(8, 5.25)})
+    answers = made(measured={"retraining_margin": np.full(8, 5.25)})
     assert "| 0.81 (steadiness 5.25) |" in report(answers).markdown
 
 

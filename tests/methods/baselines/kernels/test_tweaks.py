@@ -20,7 +20,7 @@ from oracles import toy_data, with_missing
 from robx import Feature, Problem, Schema
 from robx.kernels import leaf_boxes, reachable_leaves
 from robx.methods.baselines.kernels import tweaks
-from robx.methods.leaf_space import Ground
+from robx.methods.leaf_space import LeafSpace
 from robx.problem import Applicants
 from robx.trees import TreeEnsemble
 
@@ -95,7 +95,7 @@ GROUPED = {name for name, problem in PROBLEMS.items() if problem.rules.groups}
 
 
 def declined(problem: Problem, n: int) -> Applicants:
-    people = problem.read(problem.codec.write(problem.all_rows))
+    people = problem.read(problem.codec.write(problem.training))
     sound = np.array([not trouble for trouble in people.trouble])
     return people.take(np.flatnonzero(sound & (people.score <= problem.threshold))[:n])
 
@@ -109,7 +109,7 @@ def distinct(points: Any) -> set[tuple[float, ...]]:
 @pytest.mark.parametrize("epsilon", [0.05, 0.4])
 def test_candidates_equal_the_twin_s(name: str, epsilon: float) -> None:
     problem = PROBLEMS[name]
-    ground, people = Ground.of(problem, 1, epsilon), declined(problem, 6)
+    ground, people = LeafSpace.of(problem, 1, epsilon), declined(problem, 6)
     n_all = 0
     for i in range(len(people)):
         now = naive_tweak.home(problem, people.matrix[i])
@@ -127,7 +127,7 @@ def test_candidates_are_allowed_and_come_from_cheap_to_dear(name: str) -> None:
     problem = PROBLEMS[name]
     people = declined(problem, 4)
     for norm in (1, 2):
-        ground = Ground.of(problem, norm)
+        ground = LeafSpace.of(problem, norm)
         for i in range(len(people)):
             now = naive_tweak.home(problem, people.matrix[i])
             points = ground.candidates(people.take(np.array([i])), now, 10_000)
@@ -142,11 +142,11 @@ def test_candidates_are_allowed_and_come_from_cheap_to_dear(name: str) -> None:
 @pytest.mark.parametrize("norm", [1, 2])
 def test_the_cheapest_are_kept_where_there_is_little_room(name: str, norm: Any) -> None:
     problem = PROBLEMS[name]
-    people, ground = declined(problem, 3), Ground.of(problem, norm)
+    people, ground = declined(problem, 3), LeafSpace.of(problem, norm)
     for i in range(len(people)):
         person = leaf_boxes.Person(
             people.matrix[i], people.low[i], people.high[i], problem.rules.may_fill,
-            people.matrix[i], problem.model_numbers(people.matrix[i : i + 1])[0],
+            people.matrix[i], problem.view.numbers(people.matrix[i : i + 1])[0],
         )  # fmt: skip
         costs = {}
         for room in (*ROOMS, 10_000):
@@ -160,11 +160,11 @@ def test_the_cheapest_are_kept_where_there_is_little_room(name: str, norm: Any) 
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in GROUPED])
 def test_the_bound_equals_the_twin_s(name: str) -> None:
     problem = PROBLEMS[name]
-    people, ground = declined(problem, 4), Ground.of(problem)
+    people, ground = declined(problem, 4), LeafSpace.of(problem)
     sums = np.tile(ground.ensemble.base, (len(people), 1))
     fill = np.tile(problem.rules.may_fill, (len(people), 1))
     home = ground.home(people.matrix, people.bounds)
-    numbers = problem.model_numbers(home)
+    numbers = problem.view.numbers(home)
     reachable_leaves.best_reachable(
         home, numbers, *people.bounds, fill, ground.trees, ground.moves, sums
     )
@@ -176,13 +176,13 @@ def test_the_bound_equals_the_twin_s(name: str) -> None:
 def test_no_allowed_point_scores_above_the_bound(name: str) -> None:
     problem = PROBLEMS[name]
     people, rng = declined(problem, 4), np.random.default_rng(0)
-    bound = Ground.of(problem).bound(people)
-    rows = problem.all_rows
+    bound = LeafSpace.of(problem).bound(people)
+    rows = problem.training
     for i in range(len(people)):
         wild = np.array([rng.permutation(column) for column in rows.T]).T
         own, low, high = (np.tile(v[i], (len(wild), 1)) for v in (people.matrix, *people.bounds))
-        points = problem.rules.snap(wild, own, (low, high))
-        assert (problem.score(points) <= bound[i]).all()
+        points = problem.rules.settle(wild, own, (low, high))
+        assert (problem.gate.score(points) <= bound[i]).all()
 
 
 def test_the_bound_of_one_tree_is_reached() -> None:
@@ -191,17 +191,17 @@ def test_the_bound_of_one_tree_is_reached() -> None:
     problem = Problem(tree, RAW[:, :2], schema.override(x1={"kind": "integer"}), threshold=0.9)
     people = problem.read(RAW[:8, :2])
     sound = [i for i in range(len(people)) if not people.trouble[i]]
-    bound = Ground.of(problem).bound(people)
+    bound = LeafSpace.of(problem).bound(people)
     assert len(sound) > 4
     for i in sound:
         ladder = [k * 0.25 for k in range(-16, 17)]
         first = [v for v in ladder if people.low[i, 0] <= v <= people.high[i, 0]]
         points = naive_tweak.every_point([[float(people.matrix[i, 0]), *first], [1, 2, 3, 4]])
-        assert problem.score(points).max() == bound[i]
+        assert problem.gate.score(points).max() == bound[i]
 
 
 def test_best_below_is_the_best_leaf_of_each_subtree() -> None:
-    ground = Ground.of(PROBLEMS["three classes"])
+    ground = LeafSpace.of(PROBLEMS["three classes"])
     ensemble = ground.ensemble
     assert isinstance(ensemble, TreeEnsemble)
     assert set(ground.trees.sign) == {-1.0, 1.0}
@@ -235,5 +235,5 @@ def test_a_loose_condition_does_not_widen_a_tight_one() -> None:
     )
     object.__setattr__(problem, "model", loose)
     person = problem.read([[0.8]])
-    points = Ground.of(problem, 1, 0.01).candidates(person, person.matrix[0], 100)
+    points = LeafSpace.of(problem, 1, 0.01).candidates(person, person.matrix[0], 100)
     np.testing.assert_allclose(points, [[0.585]])
