@@ -45,3 +45,46 @@ def test_a_library_is_imported_only_where_it_belongs(library: str) -> None:
 
 def test_the_scan_sees_imports_within_functions() -> None:
     assert "ortools" in set(imported(SOURCE / "methods" / "exact" / "program.py"))
+
+
+#: What the gate is made of, by the object that has it; and who may ask for it.
+PIECES = {
+    "rules": {"settle", "keeps", "broken", "stated_bounds"},
+    "view": {"readable", "without_markers", "score", "probe"},
+}
+OWNERS = ("schema.", "problem.gate", "problem.model_view")
+
+
+def pieces_used(file: Path) -> Iterator[str]:
+    """Attributes such as ``problem.rules.settle`` that a module reads."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+            if node.attr in PIECES.get(name, ()):
+                yield f"{name}.{node.attr}"
+
+
+def test_only_the_gate_makes_points_legal_and_scores_them() -> None:
+    users = {name_of(file): sorted(pieces_used(file)) for file in FILES}
+    assert {n: used for n, used in users.items() if used and not n.startswith(OWNERS)} == {}
+    assert "rules.settle" in users["problem.gate"]
+    assert "view.score" in users["problem.gate"]
+
+
+def test_only_a_view_asks_which_kind_a_model_is() -> None:
+    """Outside the package of models, one place branches on it, and one wraps what is not known."""
+    text = {name_of(file): file.read_text() for file in FILES}
+    branching = [
+        name
+        for name, code in text.items()
+        if "isinstance(" in code
+        and any(
+            f"{kind})" in line or f"{kind} |" in line
+            for line in code.splitlines()
+            if "isinstance(" in line
+            for kind in ("TreeEnsemble", "BlackBox", "EnsembleView")
+        )
+        and not name.startswith("trees.")
+    ]
+    assert sorted(branching) == []

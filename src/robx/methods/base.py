@@ -191,7 +191,7 @@ def finish(
     rows = np.flatnonzero(found.answered)
     # What is returned is what counts: read it again.
     stored = codec.read(take(table, rows), "the answers") if len(rows) else points[rows]
-    problem.view.settle(stored)
+    problem.view.mark_missing(stored)
     holds = same_rows(stored, points[rows])
     broken = problem.gate.explains(points[rows], applicants.take(rows))
     score[rows] = problem.gate.score(points[rows])

@@ -54,7 +54,7 @@ class Given(Method):
         """See `Method.search`."""
         found = SearchResult.nothing(applicants)
         given = problem.codec.read(_without_extras(self.points, problem.names), "base")[rows]
-        problem.view.settle(given)
+        problem.view.mark_missing(given)
         nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
         given = np.where(nothing[:, None], applicants.matrix, given)
         points, legal = problem.gate.project(given, applicants)

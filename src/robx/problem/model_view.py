@@ -66,7 +66,7 @@ class ModelView(ABC):
         assert model.trees is not None  # noqa: S101 - for the type checker
         return EnsembleView(model.trees, codec, X_train, rows)
 
-    def settle(self, matrix: Floats) -> None:
+    def mark_missing(self, matrix: Floats) -> None:
         """Turn what was read from a table, and means "missing" to the model, into NaN in place."""
         del matrix  # a black box does not tell
 
@@ -114,9 +114,9 @@ class EnsembleView(ModelView):
     def __init__(self, trees: TreeEnsemble, codec: Codec, X_train: Any, rows: Floats) -> None:
         super().__init__(trees, codec)
         self.trees, self.columns = trees, trees.columns
-        self._settle_numbers(rows)
+        self._mark_numbers(rows)
         self.codes = _category_codes(trees, codec, rows[:1])
-        self.settle(rows)
+        self.mark_missing(rows)
         self._check_bridge(X_train, rows)
 
     @cached_property
@@ -125,14 +125,14 @@ class EnsembleView(ModelView):
         ranges = [column.missing_range or (np.nan, np.nan) for column in self.columns]
         return np.array(ranges, dtype=np.float64).reshape(-1, 2)
 
-    def settle(self, matrix: Floats) -> None:
-        """See `ModelView.settle`. A zero stays a number, whatever it means to the model."""
-        self._settle_numbers(matrix)
+    def mark_missing(self, matrix: Floats) -> None:
+        """See `ModelView.mark_missing`. A zero stays a number, whatever it means to the model."""
+        self._mark_numbers(matrix)
         if self.codes:
             is_category = np.array([column.is_category for column in self.columns])
             matrix[np.isnan(self.numbers(matrix)) & is_category] = np.nan
 
-    def _settle_numbers(self, matrix: Floats) -> None:
+    def _mark_numbers(self, matrix: Floats) -> None:
         for j, column in enumerate(self.columns):
             closed = column.missing_range
             if closed is not None and not closed[0] <= 0.0 <= closed[1]:

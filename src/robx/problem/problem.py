@@ -131,7 +131,7 @@ class Problem:
         """Read and check applicants. Rows that the model would refuse have no score."""
         matrix = self.codec.read(X, what)
         self.view.check_form(X, what)
-        self.view.settle(matrix)
+        self.view.mark_missing(matrix)
         return self.applicants(matrix)
 
     def applicants(self, matrix: Floats) -> Applicants:

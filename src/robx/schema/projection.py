@@ -59,15 +59,12 @@ def _solve(
     wanted = np.where(np.isfinite(z), z, start)
     # Variables: for each tied column its parts (one, or one a level), then its distance.
     value_of: dict[int, list[tuple[int, float]]] = {}
-    lows: list[float] = []
-    highs: list[float] = []
-    whole: list[int] = []
+    variables: list[tuple[float, float, bool]] = []
     for j in tied:
-        factors, least, most, is_whole = _parts(rules, j, x[j], wide[0][j], wide[1][j])
-        value_of[j] = [(len(lows) + n, factor) for n, factor in enumerate(factors)]
-        lows += [least] * len(factors)
-        highs += [most] * len(factors)
-        whole += [int(is_whole)] * len(factors)
+        factors, variable = _parts(rules, j, x[j], wide[0][j], wide[1][j])
+        value_of[j] = [(len(variables) + n, factor) for n, factor in enumerate(factors)]
+        variables += [variable] * len(factors)
+    lows, highs, whole = (list(side) for side in zip(*variables, strict=True))
     n_values = len(lows)
     n_all = n_values + len(tied)
     price = np.zeros(n_all)
@@ -110,35 +107,40 @@ def _solve(
     out = start.copy()
     for j in tied:
         out[j] = sum(solved.x[place] * factor for place, factor in value_of[j])
-    # The solver's answer is good to some digits: bring it home, and look.
-    settled = rules.settle(out[None], x[None], (low[None], high[None]))[0]
-    for candidate in (settled, out):
-        home = rules.settle(candidate[None], x[None], (low[None], high[None]))
-        if rules.keeps(candidate[None], x[None])[0] and same_rows(home, candidate[None])[0]:
-            return candidate
+    return _verified(rules, out[None], x[None], (low[None], high[None]))
+
+
+def _verified(
+    rules: Rules, found: Floats, x: Floats, bounds: tuple[Floats, Floats]
+) -> Floats | None:
+    """Bring what the solver found home, which is good to some digits, and look at it."""
+    for candidate in (rules.settle(found, x, bounds), found):
+        home = rules.settle(candidate, x, bounds)
+        if rules.keeps(candidate, x)[0] and same_rows(home, candidate)[0]:
+            return np.asarray(candidate[0])
     return None
 
 
 def _parts(
     rules: Rules, j: int, x: float, low: float, high: float
-) -> tuple[list[float], float, float, bool]:
-    """Say what a column's value is a sum of: factors of its variables, and their bounds.
+) -> tuple[list[float], tuple[float, float, bool]]:
+    """Say what a column's value is a sum of: factors of its variables, and what these may be.
 
-    The last tells whether the variables are whole numbers.
+    That is their minimum and maximum, and whether they are whole numbers.
     """
     kind, numerator, denominator, _, level_start, level_value = rules.grid
     if kind[j] == grids.LEVELS:
         levels = level_value[level_start[j] : level_start[j + 1]]
         options = dict.fromkeys(float(v) for v in (*levels, x) if low <= v <= high or v == x)
-        return list(options), 0.0, 1.0, True
+        return list(options), (0.0, 1.0, True)
     if kind[j] == grids.FREE:
-        return [1.0], low, high, False
+        return [1.0], (low, high, False)
     step = numerator[j] / denominator[j]
     with np.errstate(over="ignore"):
         least, most = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
     if least > most:  # no step lies within: what the applicant has stays
-        return [1.0], x, x, False
-    return [step], least, most, True
+        return [1.0], (x, x, False)
+    return [step], (least, most, True)
 
 
 def _following(rules: Rules, x: Floats, tied: list[int]) -> list[tuple[int, Floats, float]]:
