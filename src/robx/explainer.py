@@ -52,9 +52,9 @@ def explain(
 ) -> Counterfactuals:
     """Tell applicants what to change, so that it holds after the model is retrained.
 
-    With the training labels, the model is trained again on random thirds of its rows (such that
-    have every class), `n_models` times: a third of these models helps to find the answers, the
-    others certify them. Without, stability under noise alone decides, without a certificate.
+    With the training labels, the model is trained again `n_models` times on random thirds of its
+    rows, each with every class: a third of these models helps to find the answers, the others
+    certify them. Without labels, stability under noise alone decides and there is no certificate.
 
     Parameters
     ----------
@@ -64,30 +64,30 @@ def explain(
         The rows that the model was trained on.
     applicants : table of shape (m, d)
     y_train : (n,) labels, optional
-        Of the rows of `X_train`.
+        Labels of the rows of `X_train`.
     estimator : classifier, optional
-        What to train again, in scikit-learn's form; `model` itself unless given.
+        What to train again, with scikit-learn's interface; `model` itself unless given.
     models : sequence of models, optional
-        Retrained models of your own, at least six, in the place of `y_train`; a third of them
-        searches, so none may have chosen anything before.
+        Retrained models of your own, at least six, in place of `y_train`. A third of them helps to
+        search, so none of them may have been used to choose anything before.
     schema : Schema, optional
         What may change; guessed from `X_train` unless given.
     target : label, optional
-        The class that applicants wish for.
+        The class that counts as accepted.
     threshold : float
-        Accepted are scores above this.
+        A score above this is accepted.
     method : Method, optional
         `Frugal` unless given; ``method=robx.RobX()`` is the paper's algorithm.
     n_answers : int
-        How many answers to look for, by different features; see `robx.alternatives`.
+        Number of answers to look for, by different features; see `robx.alternatives`.
     n_models : int
-        How many models to train, at least six.
+        Number of models to train, at least six.
     seed : int
-        For the rows that they see.
+        Seed for the choice of the rows that these models are trained on.
     progress : bool, optional
         Whether to show a progress bar; by default for long batches on a terminal.
     **parameters
-        Of `Frugal`, where no method is given: ``level``, ``max_changes``, ``base``, ``norm``, ...
+        Parameters of `Frugal`, where no method is given: ``level``, ``max_changes``, ``norm``, ...
 
     Returns
     -------
@@ -123,15 +123,18 @@ def explain(
         raise InvalidInput(f"Frugal has no parameter {unknown[0]!r}. It has {', '.join(known)}.")
     check_whole(n_answers, "n_answers", "explain")
     check_whole(n_models, "n_models", "explain", least=LEAST_MODELS)
-    problem = Problem(model, X_train, schema=schema, target=target, threshold=threshold)
+    labels = y_train if method is not None and "labels" in method.needs else None
+    problem = Problem(model, X_train, schema, target, threshold, y_train=labels)
     is_long = count_rows(applicants) > LONG and sys.stderr.isatty()
     shown = is_long if progress is None else progress
     trained_on = with_categories(X_train, problem.model)
     later, drawn = _later(model, estimator, trained_on, y_train, models, n_models, seed)
     if y_train is not None:
         later = _counted_in_a_bar(later, n_models, shown)
-    searching = tuple(islice(later, _n_searching(models, n_models))) if method is None else ()
-    chosen = Frugal(models=searching, **parameters) if method is None else method
+    chosen: Any = Frugal(**parameters) if method is None else method
+    if method is None or _lacks_models(method):
+        searching = tuple(islice(later, _n_searching(models, n_models)))
+        chosen = replace(chosen, models=searching) if searching else chosen
     answer = alternatives(chosen, problem, applicants, n_answers, progress=shown)
     if y_train is not None:
         answer = _trained(answer, seed, n_models)
@@ -139,11 +142,16 @@ def explain(
     if not rest:
         return answer
     certifying = import_models(problem, rest)
-    if models is not None or method is not None:  # whose origin only the caller knows
+    if models is not None or chosen is method:  # whose origin only the caller knows
         _refuse_seen(problem, certifying, models)
     others = [certified(problem, a, certifying, CONFIDENCE, drawn) for a in answer.alternatives]
     first = certified(problem, answer, certifying, CONFIDENCE, drawn)
     return replace(first, alternatives=tuple(others))
+
+
+def _lacks_models(method: Method) -> bool:
+    """Whether a method needs retrained models and was given none."""
+    return "retrained models" in method.needs and not len(getattr(method, "models", ()))
 
 
 def _trained(answer: Counterfactuals, seed: int, n_models: int) -> Counterfactuals:

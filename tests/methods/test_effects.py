@@ -84,7 +84,7 @@ def test_the_cost_and_the_number_of_changes_are_of_what_people_do(method: Method
     ]
     cost = sum(done) if method.norm == 1 else np.sqrt(sum(part**2 for part in done))
     np.testing.assert_allclose(answer.cost, cost, atol=1e-12)
-    assert answer.n_changes.tolist() == sum((part > 0).astype(int) for part in done).tolist()  # type: ignore[union-attr]
+    assert answer.n_changes.tolist() == sum((part > 0).astype(int) for part in done).tolist()
 
 
 def test_the_closest_point_is_the_closest_of_all_that_can_be_done() -> None:

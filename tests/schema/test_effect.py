@@ -13,7 +13,7 @@ FEATURES = [
     robx.Feature("age", "integer", change="none"),
     robx.Feature("years_employed", "integer"),
     robx.Feature("seniority", "continuous", resolution=0.5),
-    robx.Feature("job", "categorical", levels=["a", "b"]),
+    robx.Feature("job", "categorical", levels=("a", "b")),
 ]
 
 
