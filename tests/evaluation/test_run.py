@@ -95,6 +95,7 @@ def test_scenarios_may_come_as_a_list_under_their_own_names() -> None:
         ({"log": "log.csv"}, "The log of an evaluation is a .jsonl file. Got 'log.csv'"),
         ({"log": "nowhere/log.jsonl"}, "The log's folder 'nowhere' does not exist"),
         ({"log": "."}, "The log of an evaluation is a .jsonl file"),
+        ({"key": 3}, "'key' parameter of evaluate must be text. Got 3 instead"),
         ({"log": 3}, "'log' parameter of evaluate must be the path of a .jsonl file"),
         ({"common": "no"}, "'common' parameter of evaluate must be true or false"),
         ({"n_jobs": 0}, "'n_jobs' parameter of evaluate must be an integer other than 0"),

@@ -32,7 +32,8 @@ class Plan:
     bases: Callable[[int], Iterable[tuple[tuple[str, ...], Callable[[], Base]]]]
     #: The models that follow a base model under a scenario.
     changed: Callable[[str, Base, int | None], Models]
-    #: What goes into a scenario's cells, but for the method.
+    #: What the cells of every scenario depend on, and what else those of one depend on.
+    data: list[Any]
     origin: Callable[[str], list[Any]]
 
 
@@ -75,7 +76,8 @@ def _plan_of_study(
         seeds,
         bases,
         lambda name, base, n_jobs: study.changed(scenarios[name], base, n_models, n_jobs),
-        lambda name: [study, scenarios[name], n_models],
+        [study, n_models],
+        lambda name: [scenarios[name]],
     )
 
 
@@ -100,13 +102,13 @@ def _plan_of_problem(problem: Problem, models: Any, applicants: Any) -> Plan:
     if (problem.read(applicants, "applicants").score > problem.threshold).all():
         raise InvalidInput("evaluate needs applicants whom the model declines. Got none.")
     base = Base(0, problem, applicants, None)
-    known = [problem.model, problem.all_rows, problem.schema, problem.threshold, applicants]
     return Plan(
         tuple(later),
         (0,),
         lambda _: [(tuple(later), lambda: base)],
         lambda name, *_: later[name],
-        lambda name: [*known, later[name]],
+        [problem.model, problem.all_rows, problem.schema, problem.threshold, applicants],
+        lambda name: [later[name]],
     )
 
 

@@ -42,6 +42,7 @@ def evaluate(
     outliers: Outliers | Mapping[str, Outliers] | None = None,
     common: bool = False,
     log: str | os.PathLike[str] | None = None,
+    key: str = "",
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
@@ -76,8 +77,14 @@ def evaluate(
         Whether validity and costs are over the applicants whom all methods answer; else they are
         over those whom the method itself answers.
     log : path of a .jsonl file, optional
-        Finished cells are kept here, and not done again when the same evaluation is called again:
-        the same data, estimator, methods, scenarios and code.
+        Finished cells are stored here. They are not computed again when `evaluate` is called with
+        the same data (values, dtypes, order of categories), parameters of the estimator, methods
+        and scenarios, models, and versions of robx and of the installed model libraries. **Not
+        noticed** are changed code of a function or class of yours, a changed global variable that
+        this code reads, and changed source code of robx under the same version: pass another `key`
+        then, or take a new log.
+    key : str
+        Any text. Only cells that were stored in the log under the same text are used.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     n_jobs : int, optional
@@ -121,6 +128,7 @@ def evaluate(
         n_models=n_models,
         outliers=outliers,
         log=log,
+        key=key,
         progress=progress,
         n_jobs=n_jobs,
     )
@@ -138,6 +146,7 @@ def judged_cells(
     n_models: int = 20,
     outliers: Outliers | Mapping[str, Outliers] | None = None,
     log: str | os.PathLike[str] | None = None,
+    key: str = "",
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> list[Cell]:
@@ -149,8 +158,10 @@ def judged_cells(
     check_jobs(n_jobs, "evaluate")
     settings = _named_outliers(outliers)
     plan = make_plan(problem, scenario, applicants, _seeds(seeds), n_models)
-    judged = Run(plan, dict(methods), settings, None if log is None else Log(log), n_jobs)
-    judged.make_keys()
+    require(isinstance(key, str), key, "key", "evaluate", "text")
+    kept = None if log is None else Log(log)
+    keys = {} if kept is None else _keys(plan, methods, settings, key)
+    judged = Run(plan, dict(methods), settings, kept, keys, n_jobs)
     shown = sys.stderr.isatty() if progress is None else progress
     total = len(methods) * len(plan.scenarios) * len(plan.seeds)
     with Progress(total, "evaluate", "cells", shown=shown) as bar:
@@ -166,9 +177,10 @@ class Run:
     methods: dict[str, Method | Maker]
     outliers: dict[str, Outliers]
     log: Log | None
+    #: The keys of cells in the log, by method and scenario; the seed is still to be added.
+    keys: dict[tuple[str, str], str]
     n_jobs: int | None
     _warm: set[str] = field(default_factory=set)
-    _digests: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def cells(self, seed: int, bar: Progress) -> list[Cell]:
         """Give all cells of a seed; what the log has is not done again."""
@@ -183,7 +195,7 @@ class Run:
         return cells
 
     def _cell(self, work: _Work, method: str, scenario: str, seed: int) -> Cell:
-        key = "" if self.log is None else self._key(method, scenario, seed)
+        key = "" if self.log is None else f"{self.keys[method, scenario]}-{seed}"
         done = None if self.log is None else self.log.get(key)
         if done is not None:  # the same cell, under the names of today
             return replace(done, method=method, scenario=scenario)
@@ -211,18 +223,18 @@ class Run:
         seconds = time.perf_counter() - start
         return problem, Answers.of(answer, problem, work.fitted, seconds)
 
-    def make_keys(self) -> None:
-        """Digest all that goes into cells, before any of it is used and may change."""
-        if self.log is None:
-            return
-        origins = {name: digest(self.plan.origin(name)) for name in self.plan.scenarios}
-        for name, method in self.methods.items():
-            own = digest(method, self.outliers)
-            for scenario, origin in origins.items():
-                self._digests[name, scenario] = digest(origin, own)
 
-    def _key(self, method: str, scenario: str, seed: int) -> str:
-        return digest(self._digests[method, scenario], seed)
+def _keys(
+    plan: Plan, methods: Mapping[str, Any], outliers: Mapping[str, Outliers], key: str
+) -> dict[tuple[str, str], str]:
+    """Hash everything that goes into cells, before any of it is used and may change."""
+    shared = digest(plan.data, outliers, key)
+    origins = {name: digest(plan.origin(name)) for name in plan.scenarios}
+    return {
+        (name, scenario): digest(shared, origin, own)
+        for name, own in ((name, digest(method)) for name, method in methods.items())
+        for scenario, origin in origins.items()
+    }
 
 
 class _Work:
