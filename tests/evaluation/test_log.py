@@ -170,7 +170,7 @@ def test_a_torn_last_line_is_dropped_and_damage_elsewhere_is_an_error(tmp_path: 
         with pytest.raises(robx.InvalidInput, match="^Line 1 of 'log.jsonl' is"):
             Log(log)
     log.write_bytes(b"my notes")
-    with pytest.raises(robx.InvalidInput, match="The end of 'log.jsonl' is no part of a log"):
+    with pytest.raises(robx.InvalidInput, match="The end of 'log.jsonl' is not part of a log"):
         Log(log)
     assert log.read_bytes() == b"my notes"
     short = json.loads(lines[0])
