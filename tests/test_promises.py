@@ -90,8 +90,8 @@ def test_the_table_has_everybody_with_what_was_said() -> None:
 def test_words_say_what_the_share_means() -> None:
     found = check(with_incomes(0.9, 0.9, 0.95, 0.95, 0.6, 0.6), forest(0.2))
     assert found.words == (
-        "The new model keeps 4 of 6 promises (66.7%). Of people like these it keeps "
-        f"{100 * found.low:.1f}% to {100 * found.high:.1f}% (95% interval)."
+        "The new model keeps 4 of 6 promises (66.7%). For applicants like these, the 95% interval "
+        f"is {100 * found.low:.1f}% to {100 * found.high:.1f}%."
     )
     assert repr(found) == "<Check: 4 of 6 promises kept>"
 
@@ -104,15 +104,15 @@ def test_one_promise_and_one_best_found_are_said_as_one() -> None:
         return check(replace(with_incomes(*incomes), status=status), forest())
 
     kept, lost = of([], [0.95] * 6), of([1], [0.1, 0.1, 0.9])
-    assert kept.words.startswith("The new model keeps the only promise (100%). Of people")
-    assert kept.words.endswith("to 100% (95% interval).")
+    assert kept.words.startswith("The new model keeps the only promise (100%). For")
+    assert kept.words.endswith("to 100%.")
     assert repr(kept) == "<Check: 1 of 1 promise kept>"
     assert lost.words.startswith("The new model does not keep the only promise (0%).")
     assert lost.words.endswith(
-        "It does not accept the one answer that was the best found, but no promise."
+        "It does not accept the one answer that was the best found but not promised."
     )
     assert of([1], [0.9, 0.9]).words.endswith(
-        "It accepts the one answer that was the best found, but no promise."
+        "It accepts the one answer that was the best found but not promised."
     )
     assert kept.say("new model 2").startswith("New model 2 keeps the only promise (100%).")
 
@@ -126,7 +126,7 @@ def test_answers_that_were_the_best_found_are_told_apart() -> None:
     assert found.kept.tolist() == [True, False] + [True] * 4 + [False]
     assert found.share == 1
     assert found.words.endswith(
-        "Of 2 answers that were the best found, but no promise, it accepts 1."
+        "It accepts 1 of the 2 answers that were the best found but not promised."
     )
 
 
@@ -222,14 +222,14 @@ def test_threshold_and_target_come_from_the_answers_unless_given(tmp_path: Path)
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), ("0", "1"), (False, True), (-1.0, 2.0)])
-@pytest.mark.parametrize("wish", [0, 1])
-def test_a_csv_file_keeps_the_class_that_is_wished_for(
-    labels: tuple[Any, Any], wish: int, tmp_path: Path
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_csv_file_keeps_the_target_class(
+    labels: tuple[Any, Any], wanted: int, tmp_path: Path
 ) -> None:
     X, y = data()
     model = RandomForestClassifier(10, random_state=0).fit(X, np.array(labels)[y])
-    problem = Problem(model, X, target=labels[wish], threshold=0.6)
-    found = robx.NearestNeighbour().explain(problem, X[y != wish][:5])
+    problem = Problem(model, X, target=labels[wanted], threshold=0.6)
+    found = robx.NearestNeighbour().explain(problem, X[y != wanted][:5])
     found.save(tmp_path / "a.csv")
     kept = check(tmp_path / "a.csv", model)
     assert kept.threshold == 0.6
@@ -272,7 +272,8 @@ def test_features_that_begin_as_our_columns_do_are_asked_about(tmp_path: Path) -
 def test_a_class_that_the_new_model_does_not_know_is_said() -> None:
     some = replace(answers(), origin={**answers().origin, "target": "good"})
     with pytest.raises(
-        robx.InvalidInput, match="The answers are for the class 'good'. .* Say with target= which"
+        robx.InvalidInput,
+        match="The answers are for the class 'good'. .* Pass the class .* as target=",
     ):
         check(some, forest())
 
@@ -280,7 +281,7 @@ def test_a_class_that_the_new_model_does_not_know_is_said() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (5, "check takes Counterfactuals, a file .* Got int."),
+        (5, "'answers' parameter of check must be Counterfactuals, a file .* Got int instead."),
         ("none.json", "There is no file at 'none.json'"),
         (pd.DataFrame({"a": [1]}), "no column 'robx_status'. Pass what Counterfactuals.save"),
     ],
@@ -314,13 +315,13 @@ def test_a_model_of_another_shape_is_refused_with_the_columns() -> None:
     X, y = data()
     other = RandomForestClassifier(3).fit(X.rename(columns={"age": "height"}), y)
     message = (
-        "takes other columns than the answers have. The answers have 'income', 'age'; the model "
-        "takes 'income', 'height'. Check with a model of the same columns."
+        "The new model must take the columns of the answers, 'income', 'age'. It takes 'income', "
+        "'height' instead. Pass a model of the same columns."
     )
     with pytest.raises(robx.InvalidInput, match=message):
         check(answers(), other)
     wide = RandomForestClassifier(3).fit(np.c_[X, X], y)
-    with pytest.raises(robx.InvalidInput, match="takes other columns than the answers have"):
+    with pytest.raises(robx.InvalidInput, match="must take the columns of the answers"):
         check(answers(), wide)
 
 
@@ -328,10 +329,10 @@ def test_a_black_box_of_another_shape_is_refused_too() -> None:
     X, y = data()
     named = make_pipeline(StandardScaler(), RandomForestClassifier(3))
     named.fit(X.rename(columns={"age": "height"}), y)
-    with pytest.raises(robx.InvalidInput, match="the model takes 'income', 'height'"):
+    with pytest.raises(robx.InvalidInput, match="It takes 'income', 'height' instead"):
         check(answers(), named)
     wide = make_pipeline(StandardScaler(), RandomForestClassifier(3)).fit(np.c_[X, X], y)
-    with pytest.raises(robx.InvalidInput, match="the model takes 4 columns"):
+    with pytest.raises(robx.InvalidInput, match="It takes 4 columns instead"):
         check(answers(), wide)
 
 
@@ -379,7 +380,7 @@ def test_a_model_without_names_is_asked_in_the_order_of_the_training_table(
 def test_text_where_the_new_model_takes_numbers_is_refused() -> None:
     table = answers().table.assign(age="forty")
     with pytest.raises(
-        robx.InvalidInput, match="Column 'age' of the answers holds String; the new"
+        robx.InvalidInput, match="Column 'age' of the answers must hold numbers, .* Got String"
     ):
         check(table, forest())
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
-from functools import cache, partial
+from functools import partial
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +25,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from xgboost import XGBClassifier
 
 import robx
+from robx.evaluation import digests
 from robx.evaluation.digests import digest
 from robx.scenarios import Bootstrap, Hyperparameter, OtherLibrary
 
 FRAME = pd.DataFrame({"a": [1, 2, 3], "b": pd.Categorical(["x", "y", "x"])})
-TAU = 0.1
-
-
-def with_global(rehearsal: robx.Rehearsal) -> robx.RobX:
-    return robx.RobX(tau=TAU)
 
 
 def with_default(rehearsal: robx.Rehearsal, *, tau: float = 0.5) -> robx.RobX:
@@ -39,7 +37,10 @@ def with_default(rehearsal: robx.Rehearsal, *, tau: float = 0.5) -> robx.RobX:
 
 
 def closing_over(tau: float) -> Any:
-    return lambda rehearsal: robx.RobX(tau=tau)
+    def chosen(rehearsal: robx.Rehearsal) -> robx.RobX:
+        return robx.RobX(tau=tau)
+
+    return chosen
 
 
 def fitted(C: float) -> robx.BlackBox:
@@ -57,11 +58,18 @@ def asked(model: Any, rows: Any) -> Any:
 
 
 def asking(model: Any) -> Any:
-    return lambda rows: model.predict_proba(rows)[:, 1]
+    def scored(rows: Any) -> Any:
+        return model.predict_proba(rows)[:, 1]
+
+    return scored
 
 
-def cached_by(tau: float) -> Any:
-    return cache(lambda rehearsal: robx.RobX(tau=tau))
+def forest(seed: int) -> robx.TreeEnsemble:
+    rows = np.arange(20.0).reshape(-1, 1)
+    model = RandomForestClassifier(3, random_state=seed).fit(rows, rows[:, 0] > 9)
+    imported = robx.import_model(model)
+    assert isinstance(imported, robx.TreeEnsemble)
+    return imported
 
 
 class Odd(robx.scenarios.Scenario):
@@ -106,7 +114,7 @@ DIFFERENT: list[tuple[Any, Any]] = [
     (partial(asked, judge(0)), partial(asked, judge(1))),
     (robx.BlackBox(asking(judge(0))), robx.BlackBox(asking(judge(1)))),
     (Odd(0.1), Odd(0.9)),
-    (cached_by(0.1), cached_by(0.2)),
+    (forest(0), forest(1)),
     (pd.Series([1, 2]), pd.Series([1.0, 2.0])),
     (pl.Series("a", [1]), pl.Series("b", [1])),
     (pd.DataFrame({"a": [[1], [2]]}), pd.DataFrame({"a": [[1], [3]]})),
@@ -114,6 +122,8 @@ DIFFERENT: list[tuple[Any, Any]] = [
     ([1, [2]], [[1], 2]),
     ({"a": 1}, {"a": 1.0}),
     ("1", 1),
+    (with_default, closing_over(0.5)),
+    (XGBClassifier, RandomForestClassifier),
 ]
 
 
@@ -123,12 +133,43 @@ def test_what_differs_has_another_digest(one: Any, other: Any) -> None:
     assert digest(one) == digest(one)
 
 
-def test_what_a_function_reads_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = digest(with_global), digest(with_default)
-    monkeypatch.setitem(globals(), "TAU", 0.9)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (closing_over(0.1), closing_over(0.1)),
+        (fitted(1.0), fitted(1.0)),
+        (forest(0), forest(0)),
+        (FRAME, FRAME.iloc[[0, 1, 2]].assign(a=[1, 2, 3])),
+        (FRAME, pd.concat([FRAME[["a"]], FRAME[["b"]]], axis=1)),
+        ({"x", "y", 3}, {3, "y", "x"}),
+        (["ab", (1, 2), (1, 2)], ["".join("ab"), *[(1, 2)] * 2]),
+    ],
+)
+def test_what_is_equal_has_the_same_digest(one: Any, other: Any) -> None:
+    assert digest(one) == digest(other)
+
+
+def test_defaults_of_a_function_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest(with_default)
     monkeypatch.setitem(with_default.__kwdefaults__ or {}, "tau", 0.6)
-    assert digest(with_global) != before[0]
-    assert digest(with_default) != before[1]
+    assert digest(with_default) != before
+
+
+@pytest.mark.parametrize("name", ["robx", "scikit-learn"])
+def test_versions_count(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Newer:
+        version = "999"
+
+        def __init__(self) -> None:
+            self.name = name
+
+    before = digest(1)
+    digests._versions.cache_clear()
+    rest = [found for found in distributions() if found.name != name]
+    monkeypatch.setattr(digests, "distributions", lambda: [*rest, Newer()])
+    newer = digest(1)
+    digests._versions.cache_clear()
+    assert newer != before
 
 
 def test_a_fitted_estimator_counts_by_its_parameters() -> None:
@@ -144,15 +185,20 @@ def test_a_fitted_estimator_counts_by_its_parameters() -> None:
         assert digest(estimator) == before
 
 
-def test_a_circle_comes_to_an_end() -> None:
-    circle: list[Any] = [1]
-    circle.append(circle)
-    assert digest(circle) == digest(circle)
+def circle() -> list[Any]:
+    values: list[Any] = [1]
+    values.append(values)
+    return values
 
 
-def test_what_cannot_be_told_apart_is_refused() -> None:
-    with pytest.raises(robx.InvalidInput, match="A log needs to tell .* apart, and cannot"):
-        digest(threading.Lock())
+@pytest.mark.parametrize(
+    "value",
+    [threading.Lock(), sys.stdout, lambda rehearsal: robx.RobX(), circle()],
+    ids=["lock", "file", "lambda", "circle"],
+)
+def test_what_cannot_be_told_apart_is_refused(value: Any) -> None:
+    with pytest.raises(robx.InvalidInput, match="log of an evaluation cannot tell .* others \\("):
+        digest(robx.NearestNeighbour(), {"inside": [value]})
 
 
 def test_without_a_log_nothing_needs_to_be_told_apart() -> None:
@@ -163,106 +209,58 @@ def test_without_a_log_nothing_needs_to_be_told_apart() -> None:
     assert len(table) > 0
 
 
-def test_attributes_are_no_globals(monkeypatch: pytest.MonkeyPatch) -> None:
-    def reads_an_attribute(rehearsal: Any) -> Any:
-        return rehearsal.FRAME
-
-    before = digest(reads_an_attribute)
-    monkeypatch.setitem(globals(), "FRAME", FRAME[:1])
-    assert digest(reads_an_attribute) == before
-
-
 def test_what_was_worked_out_on_the_way_does_not_count() -> None:
-    X, y, schema = robx.datasets.make_gaussians(100, seed=0)
-    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
-    problem = robx.Problem(forest, X, schema)
-    before = digest(problem)
-    robx.RobX().explain(problem, X)
-    assert digest(problem) == before
+    X, y, _ = robx.datasets.make_gaussians(100, seed=0)
     study = robx.Study(make_pipeline(StandardScaler(), LogisticRegression()), X, y)
     before = digest(study)
     study.base(study.split(0)[0], 0)
+    assert "_guess" in vars(study)
     assert digest(study) == before
 
 
-def test_functions_that_call_each_other_are_looked_at_once() -> None:
-    names = [f"f{k}" for k in range(12)]
-    space: dict[str, Any] = {}
-    for name in names:
-        calls = ", ".join(f"{other}()" for other in names)
-        exec(f"def {name}():\n    return [{calls}]", space)  # noqa: S102 - functions of our own
-    for name in names:
-        space[name].__module__ = "__main__"
-    assert digest(space["f0"])
-
-
 MINE = """
-import robx, helping
+from dataclasses import dataclass
+import robx
+@dataclass(frozen=True, kw_only=True)
 class Mine(robx.NearestNeighbour):
-    def search(self, problem, people, rows):
-        return super().search(problem, people, rows)  # {}
+    share: float = 0.5
 def make(rehearsal):
-    return helper() or helping.least()
-def helper():
-    return robx.RobX() if "a" in {{"a", "b", "c"}} else None
+    return robx.RobX()
+def wanted(levels):
+    def made(rehearsal):
+        return robx.Frugal(level=levels[0])
+    return made
 """
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import mine, numpy as np, pandas as pd, polars as pl, robx
 from catboost import CatBoostClassifier
+from sklearn.linear_model import LogisticRegression
+from xgboost import XGBClassifier
 from robx.evaluation.digests import digest
-frame = pd.DataFrame({"a": ["x", "y"], "b": [1.5, None]})
-for what in (mine.Mine(), mine.make, CatBoostClassifier(depth=3), frame, pl.from_pandas(frame),
-             robx.RobX(base=robx.Given(points=frame)), robx.Schema.infer(frame), {"x", "y", 3}):
+frame = pd.DataFrame({"a": ["x", "y"], "b": [1.5, None], "c": pd.Categorical(["u", "v"])})
+rows = np.arange(20.0).reshape(-1, 1)
+for what in (mine.Mine(), mine.make, mine.wanted((0.5, 0.6)), CatBoostClassifier(depth=3),
+             XGBClassifier(max_depth=3), frame, pl.from_pandas(frame),
+             robx.RobX(base=robx.Given(points=frame)), robx.Schema.infer(frame),
+             {"x", "y", 3, frozenset("abc")}, {"x": 1, 2: "y", None: 0.5},
+             robx.BlackBox(LogisticRegression().fit(rows, rows[:, 0] > 9)),
+             robx.Frugal(models=[XGBClassifier(n_estimators=2).fit(rows, rows[:, 0] > 9)] * 2)):
     print(digest(what))
 """
 
 
-INTERACTIVE = """
-import robx
-from robx.evaluation.digests import digest
-class Parent(robx.NearestNeighbour):
-    most = {most}
-    @staticmethod
-    def name(): return {name!r}
-class Mine(Parent):
-    def search(self, problem, people, rows, share={share}):
-        return helper()
-def helper(): return {helper}
-print(digest(Mine()))
-"""
-
-
-def test_classes_typed_into_an_interpreter_count_by_all_that_is_in_them() -> None:
-    usual = {"most": 1, "name": "a", "share": 0.5, "helper": 1}
-    changes: list[dict[str, Any]] = [{}, {}, {"most": 2}, {"name": "b"}, {"share": 0.6}]
-    changes.append({"helper": 2})
-    seen = []
-    for change in changes:
-        command = [sys.executable, "-c", INTERACTIVE.format(**{**usual, **change})]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        seen.append(done.stdout)
-    assert seen[0] == seen[1]
-    assert len(set(seen)) == len(seen) - 1
-
-
-def digests_in_a_new_process(folder: Path) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, check=True
-    )
+def digests_in_a_new_process(folder: Path, seed: int) -> list[str]:
+    environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+    command = [sys.executable, "-c", SCRIPT, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return done.stdout.split()
 
 
-def test_digests_are_the_same_in_every_process_until_the_code_changes(tmp_path: Path) -> None:
-    (tmp_path / "helping.py").write_text("def least(): return 1")
-    (tmp_path / "mine.py").write_text(MINE.format("one"))
-    first = digests_in_a_new_process(tmp_path)
-    assert len(set(first)) == 8
-    assert digests_in_a_new_process(tmp_path) == first
-    (tmp_path / "mine.py").write_text(MINE.format("two"))
-    changed = digests_in_a_new_process(tmp_path)
-    assert [a == b for a, b in zip(first, changed, strict=True)] == [False] * 2 + [True] * 6
-    (tmp_path / "helping.py").write_text("def least(): return 2")
-    helped = digests_in_a_new_process(tmp_path)
-    assert [a == b for a, b in zip(changed, helped, strict=True)] == [False] * 2 + [True] * 6
+def test_digests_are_the_same_in_every_process_and_for_every_hash_seed(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    first = digests_in_a_new_process(tmp_path, seed=0)
+    assert len(set(first)) == 13
+    assert digests_in_a_new_process(tmp_path, seed=1) == first
+    assert digests_in_a_new_process(tmp_path, seed=2) == first

@@ -21,11 +21,13 @@ from robx.evaluation.log import Log
 from robx.scenarios import Bootstrap, DropRows
 from study_cases import (
     NN,
+    SCHEMA,
     STUDY,
     Fallible,
     X,
     Y,
     boosted,
+    value,
 )
 
 
@@ -44,6 +46,10 @@ def test_finished_cells_are_not_done_again(tmp_path: Path) -> None:
     assert len(log.read_text().splitlines()) == 6
 
 
+def nearest(rehearsal: robx.Rehearsal) -> robx.NearestNeighbour:
+    return NN
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -53,11 +59,12 @@ def test_finished_cells_are_not_done_again(tmp_path: Path) -> None:
         {"problem": replace(STUDY, y=np.roll(Y, 1))},
         {"problem": replace(STUDY, max_applicants=20)},
         {"methods": {"NN": robx.NearestNeighbour(norm=2)}},
-        {"methods": {"NN": lambda rehearsal: NN}},
+        {"methods": {"NN": nearest}},
         {"scenario": DropRows(3)},
         {"n_models": 3},
         {"outliers": robx.metrics.Outliers(n_neighbors=5)},
         {"seeds": [1]},
+        {"key": "second"},
     ],
     ids="".join,
 )
@@ -69,15 +76,47 @@ def test_whatever_goes_into_a_cell_counts(tmp_path: Path, changed: dict[str, Any
     assert len(log.read_text().splitlines()) == 2
 
 
-def test_functions_count_by_what_they_do_and_hold(tmp_path: Path) -> None:
+def test_functions_count_by_what_they_hold(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
 
     def with_tau(tau: float) -> Any:
-        return lambda rehearsal: robx.RobX(tau=tau)
+        def chosen(rehearsal: robx.Rehearsal) -> robx.RobX:
+            return robx.RobX(tau=tau)
+
+        return chosen
 
     for tau in (0.6, 0.7, 0.6):
         robx.evaluate(STUDY, {"R": with_tau(tau)}, DropRows(2), seeds=1, n_models=2, log=log)
     assert len(log.read_text().splitlines()) == 2
+
+
+def test_a_problem_that_has_been_worked_on_counts_as_the_same(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    problem = robx.Problem(boosted().fit(X, Y), X, SCHEMA)
+    later = [boosted(max_depth=2).fit(X, Y)]
+    for _ in range(2):
+        robx.evaluate(problem, {"R": robx.RobX()}, later, applicants=X[:20], log=log)
+        robx.choose_tau(problem)
+    assert len(log.read_text().splitlines()) == 1
+    robx.evaluate(problem, {"R": robx.RobX()}, later, applicants=X[:30], log=log)
+    assert len(log.read_text().splitlines()) == 2
+
+
+def chosen(rehearsal: robx.Rehearsal) -> robx.RobX:
+    """Stand for a function whose body changes, which a log does not notice."""
+    return robx.RobX(tau=TAUS[0])
+
+
+TAUS = [0.6]
+
+
+def test_another_key_is_needed_where_the_body_of_a_function_changes(tmp_path: Path) -> None:
+    same: dict[str, Any] = {"problem": STUDY, "methods": {"R": chosen}, "scenario": DropRows(2)}
+    taus = []
+    for TAUS[0], key in ((0.6, ""), (0.9, ""), (0.9, "higher tau")):
+        table = robx.evaluate(**same, seeds=1, n_models=2, log=tmp_path / "log.jsonl", key=key)
+        taus.append(value(table, "tau", "R"))
+    assert taus == pytest.approx([0.6, 0.6, 0.9])
 
 
 SCRIPT = """
@@ -131,7 +170,7 @@ def test_a_torn_last_line_is_dropped_and_damage_elsewhere_is_an_error(tmp_path: 
         with pytest.raises(robx.InvalidInput, match="^Line 1 of 'log.jsonl' is"):
             Log(log)
     log.write_bytes(b"my notes")
-    with pytest.raises(robx.InvalidInput, match="The end of 'log.jsonl' is no part of a log"):
+    with pytest.raises(robx.InvalidInput, match="The end of 'log.jsonl' is not part of a log"):
         Log(log)
     assert log.read_bytes() == b"my notes"
     short = json.loads(lines[0])

@@ -78,23 +78,24 @@ def test_scenarios_may_come_as_a_list_under_their_own_names() -> None:
     ("changed", "said"),
     [
         ({"problem": X}, "evaluate takes a robx.Study, or a robx.Problem"),
-        ({"methods": [NN]}, "must map names to methods"),
-        ({"methods": {}}, "must map names to methods"),
-        ({"methods": {1: NN}}, "Names of methods must be text"),
+        ({"methods": [NN]}, "must be a mapping from names to methods"),
+        ({"methods": {}}, "must be a mapping from names to methods"),
+        ({"methods": {1: NN}}, "The names of methods must be text"),
         ({"methods": {"NN": robx.NearestNeighbour}}, "'NN' must be a method, or a function"),
         ({"methods": {"NN": lambda _: 3}}, "The function for 'NN' must return a method. Got 3"),
         ({"scenario": "bootstrap"}, "must be a scenario, such as"),
         ({"scenario": {}}, "must be a scenario, such as"),
-        ({"applicants": X}, "A Study sets applicants aside itself"),
+        ({"applicants": X}, "A Study takes its applicants from its own rows"),
         ({"seeds": 0}, "must be a number of seeds from 1"),
         ({"seeds": [1, 1]}, "must be a number of seeds from 1"),
         ({"seeds": [-1]}, "must be a number of seeds from 1"),
         ({"seeds": [0.5]}, "must be a number of seeds from 1"),
         ({"n_models": 0}, "'n_models' parameter of evaluate must be an integer from 1. Got 0"),
         ({"outliers": 3}, "'outliers' parameter of evaluate must be robx"),
-        ({"log": "log.csv"}, "The log of an evaluation is a .jsonl file. Got 'log.csv'"),
-        ({"log": "nowhere/log.jsonl"}, "The log's folder 'nowhere' does not exist"),
-        ({"log": "."}, "The log of an evaluation is a .jsonl file"),
+        ({"log": "log.csv"}, "The log of an evaluation must be a .jsonl file. Got 'log.csv'"),
+        ({"log": "nowhere/log.jsonl"}, "The folder of the log, 'nowhere', does not exist"),
+        ({"log": "."}, "The log of an evaluation must be a .jsonl file"),
+        ({"key": 3}, "'key' parameter of evaluate must be text. Got 3 instead"),
         ({"log": 3}, "'log' parameter of evaluate must be the path of a .jsonl file"),
         ({"common": "no"}, "'common' parameter of evaluate must be true or false"),
         ({"n_jobs": 0}, "'n_jobs' parameter of evaluate must be an integer other than 0"),
@@ -129,14 +130,14 @@ def test_what_is_wrong_is_found_before_anything_is_trained(late: dict[str, Any])
 def test_what_makes_no_sense_with_a_problem_is_refused() -> None:
     model = RandomForestClassifier(5, random_state=0).fit(X, Y)
     problem = robx.Problem(model, X)
-    with pytest.raises(robx.InvalidInput, match="A scenario trains models anew"):
+    with pytest.raises(robx.InvalidInput, match="A scenario trains new models"):
         robx.evaluate(problem, {"NN": NN}, DropRows(1), applicants=X)
-    with pytest.raises(robx.InvalidInput, match="needs the 'applicants' to answer"):
+    with pytest.raises(robx.InvalidInput, match="needs at least one of the 'applicants'"):
         robx.evaluate(problem, {"NN": NN}, [model])
     with pytest.raises(robx.InvalidInput, match="at least one retrained model"):
         robx.evaluate(problem, {"NN": NN}, [], applicants=X)
     good = X[problem.model.score(X) > 0.5]
-    with pytest.raises(robx.InvalidInput, match="whom the model declines. Got none"):
+    with pytest.raises(robx.InvalidInput, match="whom the model declines. It accepts all"):
         robx.evaluate(problem, {"NN": NN}, [model], applicants=good)
-    with pytest.raises(robx.InvalidInput, match="which a Problem alone cannot give"):
+    with pytest.raises(robx.InvalidInput, match="a Problem has no rehearsal"):
         robx.evaluate(problem, {"NN": lambda _: NN}, [model], applicants=X)

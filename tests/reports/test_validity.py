@@ -115,7 +115,7 @@ def test_checks_are_shown_with_their_own_words_and_interval() -> None:
     assert row["model"] == "XGBoost 3, 60 trees, digest 0123456789ab"
     rows = validity(made(), [one, one], None)
     assert [row["name"] for row in rows] == ["Kept by new model 1", "Kept by new model 2"]
-    assert rows[1]["words"].startswith("New model 2 keeps 2 of 3 promises (66.7%). Of people")
+    assert rows[1]["words"].startswith("New model 2 keeps 2 of 3 promises (66.7%). For applicants")
 
 
 def test_a_check_without_promises_has_no_share() -> None:

@@ -1,7 +1,7 @@
-"""How much of what methods hand out is still honoured after the model changes.
+"""How many of the answers that methods issue a changed model still accepts.
 
 `study` makes base models and their successors, `run` has methods answer and new models judge,
-`cells` holds what came of it, `log` keeps it, `table` makes the figures.
+`cells` holds the outcome, `log` keeps it, `table` computes the figures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`Cell`: what came of one method, under one scenario, for one base model; an applicant a column.
+"""`Cell`: the outcome of one method, under one scenario, for one base model.
 
-Everything that the table shows is worked out from cells, so that a log of them is a log of the
+Everything that the table shows is computed from cells, so that a log of them is a log of the
 evaluation.
 """
 
@@ -21,26 +21,26 @@ from robx.robustness import Noise
 from robx.tables import take
 from robx.trees import Model
 
-#: Raw outlier factors above this count as this.
+#: Raw outlier factors are cut off here.
 MOST_FACTOR = 10.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measured:
-    """What is known of the answers for n applicants of one base model.
+    """Measurements of the answers for n applicants of one base model.
 
     Parameters
     ----------
     answered : (n,) bool
-        Who has an answer that keeps every promise.
+        Who has an answer whose status is ok.
     accepted : (n,) bool
-        Which points the base model accepts, as they were handed out.
+        Which answers the base model accepts as issued.
     measures : mapping from names to (n,) float64
-        Cost, number of changes, stability and outlier factors of each point.
+        Cost, number of changes, stability and outlier factors of each answer.
     seconds : float
-        For an applicant.
+        Time per applicant.
     tau : float, optional
-        Where the method has one.
+        If the method has one.
     """
 
     answered: Bools
@@ -52,12 +52,11 @@ class Measured:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answers(Measured):
-    """What one method gave the applicants of one base model.
+    """The answers of one method for the declined applicants of one base model.
 
     Parameters
     ----------
     points : table of shape (n, d)
-        A row for each who asks; those who are accepted already do not.
     """
 
     points: Any
@@ -70,17 +69,17 @@ class Answers(Measured):
         outliers: Mapping[str, FittedOutliers],
         seconds: float,
     ) -> Answers:
-        """Measure what a method gave; all methods by the same noise."""
-        asked = np.flatnonzero([status != Status.ACCEPTED for status in answer.status])
-        table, answered = take(answer.points, asked), answer.ok[asked]
-        people = problem.read(take(answer.applicants, asked)).matrix
+        """Measure the answers of a method, with the same noise for all methods."""
+        declined = np.flatnonzero([status != Status.ACCEPTED for status in answer.status])
+        table, answered = take(answer.points, declined), answer.ok[declined]
+        applicants = problem.read(take(answer.applicants, declined)).matrix
         points = problem.read(table)
-        stability = np.full(len(asked), np.nan)
+        stability = np.full(len(declined), np.nan)
         stability[answered] = problem.gate.stability(points.matrix[answered], Noise()).value
         measures = {
-            "cost_l1": problem.rules.cost(points.matrix, people, 1),
-            "cost_l2": problem.rules.cost(points.matrix, people, 2),
-            "n_changes": answer.n_changes[asked].astype(np.float64),
+            "cost_l1": problem.rules.cost(points.matrix, applicants, 1),
+            "cost_l2": problem.rules.cost(points.matrix, applicants, 2),
+            "n_changes": answer.n_changes[declined].astype(np.float64),
             "stability": stability,
         }
         places = coordinates(problem, points.matrix)
@@ -88,7 +87,7 @@ class Answers(Measured):
             suffix = f"_{name}" if name else ""
             factor = fitted.factor(places)
             measures[f"lof{suffix}"] = fitted.label_of(factor).astype(np.float64)
-            # Beside rows that repeat, the factor has no bound: one point must not be the mean.
+            # Near repeated rows the factor has no bound: one point must not make up the mean.
             measures[f"lof_raw{suffix}"] = np.minimum(factor, MOST_FACTOR)
         tau = answer.settings.get("tau")
         return cls(
@@ -96,12 +95,12 @@ class Answers(Measured):
             answered=answered,
             accepted=points.score > problem.threshold,
             measures=measures,
-            seconds=seconds / max(len(asked), 1),
+            seconds=seconds / max(len(declined), 1),
             tau=tau if isinstance(tau, float) else None,
         )
 
     def judged_by(self, models: Sequence[Model], threshold: float) -> Bools:
-        """Whether each model accepts each answer: (models, n); none where there is no answer."""
+        """Whether each model accepts each answer: (models, n); false where there is no answer."""
         verdicts = np.zeros((len(models), len(self.answered)), dtype=bool)
         if self.answered.any():
             answers = take(self.points, np.flatnonzero(self.answered))
@@ -111,17 +110,17 @@ class Answers(Measured):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cell(Measured):
-    """The answers of one method, and what the models of one scenario say of them.
+    """The answers of one method, and how the models of one scenario judge them.
 
     Parameters
     ----------
     method, scenario : str
     seed : int
-        Of the base model.
+        Seed for the base model.
     later : (models, n) bool
         Which answers each new model accepts.
     n_models : int
-        How many of these models differ.
+        Number of different models among these.
     """
 
     method: str
@@ -151,39 +150,30 @@ class Cell(Measured):
             **{known.name: getattr(answers, known.name) for known in fields(Measured)},
         )
 
-    def only(self, people: Bools) -> Cell:
+    def only(self, applicants: Bools) -> Cell:
         """Count only some of the applicants as answered."""
-        return replace(self, answered=self.answered & people)
+        return replace(self, answered=self.answered & applicants)
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as plain values."""
-        return {
-            "method": self.method,
-            "scenario": self.scenario,
-            "seed": self.seed,
-            "answered": _as_text(self.answered),
-            "accepted": _as_text(self.accepted),
-            "later": [_as_text(row) for row in self.later],
-            "n_models": self.n_models,
-            "measures": {
-                name: [value if np.isfinite(value) else None for value in values.tolist()]
-                for name, values in self.measures.items()
-            },
-            "seconds": self.seconds,
-            "tau": self.tau,
+        measures = {
+            name: [value if np.isfinite(value) else None for value in values.tolist()]
+            for name, values in self.measures.items()
         }
+        bits = {"answered": _as_text(self.answered), "accepted": _as_text(self.accepted)}
+        later = [_as_text(row) for row in self.later]
+        return {**vars(self), **bits, "later": later, "measures": measures}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Cell:
         """Make a cell from plain values, as `to_dict` gives them."""
-        answered = _as_bools(plain["answered"])
-        n = len(answered)
+        answered, accepted = _as_bools(plain["answered"]), _as_bools(plain["accepted"])
         later = [_as_bools(row) for row in plain["later"]]
         measures = {
             str(name): np.array(values, dtype=np.float64)
             for name, values in plain["measures"].items()
         }
-        accepted = _as_bools(plain["accepted"])
+        n = len(answered)
         if any(len(row) != n for row in (accepted, *later, *measures.values())):
             raise ValueError("its rows differ in length")
         return cls(
@@ -200,11 +190,11 @@ class Cell(Measured):
         )
 
 
-def _as_text(bits: Sequence[bool] | Bools) -> str:
+def _as_text(bits: Bools) -> str:
     return "".join("1" if bit else "0" for bit in bits)
 
 
 def _as_bools(text: str) -> Bools:
     if set(text) - {"0", "1"}:
-        raise ValueError("a yes or no is neither 1 nor 0")
+        raise ValueError("a flag is neither 1 nor 0")
     return np.array([bit == "1" for bit in text], dtype=bool)

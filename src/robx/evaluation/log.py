@@ -1,7 +1,7 @@
-"""An append-only log of finished cells: what is in it need not be done again.
+"""An append-only log of finished cells, which need not be computed again.
 
-One cell a line, as JSON, under a key that stands for everything that went into it. A last line that
-was torn by a kill is dropped; damage anywhere else is an error.
+One cell per line, as JSON, under a key that stands for all of its inputs. An incomplete last line,
+as a kill leaves it, is dropped; damage anywhere else is an error.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Log:
         self._cells: dict[str, Cell] = {}
         if self._path.suffix != ".jsonl":
             raise InvalidInput(
-                f"The log of an evaluation is a .jsonl file. Got '{self._path.name}'."
+                f"The log of an evaluation must be a .jsonl file. Got '{self._path.name}'."
             )
         if not self._path.parent.is_dir():
             raise InvalidInput(
-                f"The log's folder '{self._path.parent}' does not exist. Make it first."
+                f"The folder of the log, '{self._path.parent}', does not exist. Create it first."
             )
         try:
             if self._path.exists():
@@ -55,17 +55,17 @@ class Log:
             key, cell = _parsed(line, f"Line {number} of '{path.name}'")
             self._cells[key] = cell
         if torn and not torn.startswith(BEGINNING[: len(torn)]):
-            raise InvalidInput(f"The end of '{path.name}' is no part of a log. Take another file.")
-        if torn:  # a kill came while it was written
+            raise InvalidInput(f"The end of '{path.name}' is not part of a log. Use another file.")
+        if torn:  # by a kill while it was written
             with path.open("r+b") as file:
                 file.truncate(len(whole + end))
 
     def get(self, key: str) -> Cell | None:
-        """Return a finished cell, if there is one."""
+        """Return the finished cell of a key, if there is one."""
         return self._cells.get(key)
 
     def add(self, key: str, cell: Cell) -> None:
-        """Keep a finished cell; on disk when this returns."""
+        """Store a finished cell; it is on disk when this returns."""
         self._cells[key] = cell
         line = json.dumps({"robx_cell": FORMAT, "key": key, **cell.to_dict()}, allow_nan=False)
         with self._path.open("ab") as file:
@@ -81,9 +81,8 @@ def _parsed(line: bytes, where: str) -> tuple[str, Cell]:
         key, cell = str(plain["key"]), Cell.from_dict(plain)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidInput(
-            f"{where} is damaged ({error}). Take the line out, or take another file; the other "
-            "lines are sound."
+            f"{where} is damaged ({error}). Remove the line, or use another file."
         ) from error
     if version != FORMAT:
-        raise InvalidInput(f"{where} is of another version of robx. Take another file.")
+        raise InvalidInput(f"{where} is from another version of robx. Use another file.")
     return key, cell

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from robx.evaluation.plan import Models, Plan, make_plan
 from robx.evaluation.study import Base, Rehearsal, Study
 from robx.evaluation.table import tabulate
 from robx.methods import Method
-from robx.metrics import Outliers
+from robx.metrics import FittedOutliers, Outliers
 from robx.parameters import check_jobs, is_whole, require
 from robx.problem import Problem, coordinates
 from robx.progress import Progress
@@ -41,19 +42,20 @@ def evaluate(
     outliers: Outliers | Mapping[str, Outliers] | None = None,
     common: bool = False,
     log: str | os.PathLike[str] | None = None,
+    key: str = "",
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Find out how much of what methods hand out is still honoured after the model changes.
+    """Find out how many of the answers that methods issue a changed model still accepts.
 
-    With a `Study`: for each seed base models are trained, their declined applicants answered by
-    each method, and new models made by each scenario asked about the answers. With a `Problem`: the
-    model is what it is, and `scenario` holds models that might follow it: a list, judged together,
-    or a mapping from names, judged one by one.
+    With a `Study`, each seed trains base models, each method answers their declined applicants, and
+    each scenario trains new models that judge the answers. With a `Problem`, the base model is
+    given, and `scenario` holds models that might follow it: a list of models that judge together,
+    or a mapping from names to models that judge one by one.
 
     A method that has to choose something, such as tau, is given as a function from a `Rehearsal` to
-    a method. It sees only the base model and its training rows; the models that judge are made
-    after the answers. Models that `choose_tau` has seen are refused as judges.
+    a method. It sees only the base model and its training rows; the models that judge are trained
+    after the answers. Models that `choose_tau` has used are refused as judges.
 
     Parameters
     ----------
@@ -63,40 +65,46 @@ def evaluate(
     scenario : Scenario, list of scenarios, or mapping from names to scenarios
         With a `Problem`: a list of models, or a mapping from names to models.
     applicants : table, optional
-        Who asks; only, and always, with a `Problem`. Those who are accepted already are left out.
+        Required with a `Problem`, and only there. Applicants whom the model accepts are left out.
     seeds : int or sequence of int
-        How many base models, or the seeds of each.
+        Number of base models, or a seed for each.
     n_models : int
-        New models for each base model and scenario.
+        Number of new models for each base model and scenario.
     outliers : Outliers or mapping from names to Outliers, optional
-        How the local outlier factor is taken. With names, each gives its own ``lof_<name>`` and
+        Settings of the local outlier factor. With names, each gives its own ``lof_<name>`` and
         ``lof_raw_<name>``.
     common : bool
-        Whether validity and costs are over the applicants whom all methods answer; else they are
-        over those whom the method itself answers.
+        Whether validity and costs are over the applicants whom all methods answer, instead of
+        those whom the method itself answers.
     log : path of a .jsonl file, optional
-        Finished cells are kept here, and not done again when the same evaluation is called again:
-        the same data, estimator, methods, scenarios and code.
+        Finished cells are stored here. They are not computed again when `evaluate` is called with
+        the same data (values, dtypes, order of categories), parameters of the estimator, methods
+        and scenarios, models, and versions of robx and of the installed model libraries. **Not
+        noticed** are changed code of a function or class of yours, a changed global variable that
+        this code reads, and changed source code of robx under the same version: pass another `key`
+        then, or take a new log.
+    key : str
+        Any text. Only cells that were stored in the log under the same text are used.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     n_jobs : int, optional
-        Trainings at a time; by default as many as there are cores.
+        Number of models to train at a time; by default the number of cores.
 
     Returns
     -------
     DataFrame
         Columns ``method``, ``scenario``, ``seed``, ``metric``, ``value``, ``low``, ``high``. Each
         seed has its rows, and ``"all"`` is the mean over base models. The 95 % interval of a seed
-        speaks of other applicants, that of ``"all"`` of other base models too. The metrics are
+        is for other applicants, that of ``"all"`` for other base models too. The metrics are
         ``coverage`` (share of applicants with an answer), ``base_validity`` (share of answers that
-        the base model accepts as handed out), ``validity`` (that the new models accept, on
-        average), ``worst_model_validity``, ``all_models_validity``, ``end_to_end`` (coverage times
-        base validity times validity), ``cost_l1`` and ``cost_l2`` in units of the features' scales,
+        the base model accepts as issued), ``validity`` (that the new models accept, on average),
+        ``worst_model_validity``, ``all_models_validity``, ``end_to_end`` (coverage times base
+        validity times validity), ``cost_l1`` and ``cost_l2`` in units of the features' scales,
         ``n_changes``, ``stability`` (of all methods by the same noise), ``lof`` (mean of +1 for
-        inliers and -1 for outliers), ``lof_raw`` (factors above 10 count as 10), ``seconds`` for an
-        applicant, ``tau``, and the counts ``n_applicants``, ``n_answered`` and ``n_models`` (those
-        that differ; a scenario without any chance in it may make the same model again). A base
-        model for which nobody is answered has no validity, and is left out of that of ``"all"``.
+        inliers and -1 for outliers), ``lof_raw`` (factors above 10 count as 10), ``seconds`` per
+        applicant, ``tau``, and the counts ``n_applicants``, ``n_answered`` and ``n_models``
+        (different models; a scenario without randomness may train the same model again). A base
+        model without any answered applicant has no validity, and is left out of ``"all"``.
 
     Examples
     --------
@@ -120,6 +128,7 @@ def evaluate(
         n_models=n_models,
         outliers=outliers,
         log=log,
+        key=key,
         progress=progress,
         n_jobs=n_jobs,
     )
@@ -137,40 +146,44 @@ def judged_cells(
     n_models: int = 20,
     outliers: Outliers | Mapping[str, Outliers] | None = None,
     log: str | os.PathLike[str] | None = None,
+    key: str = "",
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> list[Cell]:
-    """Do what `evaluate` does, and give what came of each applicant instead of a table.
+    """Do what `evaluate` does, and return the outcome for each applicant instead of a table.
 
-    For figures that are no mean over base models. Parameters are those of `evaluate`.
+    For figures that are not means over base models. Parameters are those of `evaluate`.
     """
     _check_methods(methods)
     check_jobs(n_jobs, "evaluate")
     settings = _named_outliers(outliers)
     plan = make_plan(problem, scenario, applicants, _seeds(seeds), n_models)
-    judged = Run(plan, dict(methods), settings, None if log is None else Log(log), n_jobs)
-    judged.make_keys()
+    require(isinstance(key, str), key, "key", "evaluate", "text")
+    store = None if log is None else Log(log)
+    keys = {} if store is None else _keys(plan, methods, settings, key)
+    run = Run(plan, dict(methods), settings, store, keys, n_jobs)
     shown = sys.stderr.isatty() if progress is None else progress
     total = len(methods) * len(plan.scenarios) * len(plan.seeds)
     with Progress(total, "evaluate", "cells", shown=shown) as bar:
-        cells = [cell for seed in plan.seeds for cell in judged.cells(seed, bar)]
-    return sorted(cells, key=lambda cell: plan.scenarios.index(cell.scenario))
+        cells = [cell for seed in plan.seeds for cell in run.cells(seed, bar)]
+    return sorted(cells, key=lambda cell: list(plan.scenarios).index(cell.scenario))
 
 
 @dataclass(eq=False)
 class Run:
-    """An evaluation under way."""
+    """An evaluation in progress."""
 
     plan: Plan
     methods: dict[str, Method | Maker]
     outliers: dict[str, Outliers]
     log: Log | None
+    #: Keys of cells in the log, by method and scenario, without the seed.
+    keys: dict[tuple[str, str], str]
     n_jobs: int | None
     _warm: set[str] = field(default_factory=set)
-    _digests: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def cells(self, seed: int, bar: Progress) -> list[Cell]:
-        """Give all cells of a seed; what the log has is not done again."""
+        """Give all cells of a seed; those in the log are not computed again."""
         cells = []
         for names, train in self.plan.bases(seed):
             work = _Work(train, self.outliers)
@@ -182,9 +195,9 @@ class Run:
         return cells
 
     def _cell(self, work: _Work, method: str, scenario: str, seed: int) -> Cell:
-        key = "" if self.log is None else self._key(method, scenario, seed)
+        key = "" if self.log is None else f"{self.keys[method, scenario]}-{seed}"
         done = None if self.log is None else self.log.get(key)
-        if done is not None:  # the same cell, under the names of today
+        if done is not None:  # perhaps under other names
             return replace(done, method=method, scenario=scenario)
         if method not in work.answers:
             work.answers[method] = self._answers(work, method)
@@ -202,7 +215,7 @@ class Run:
         """Answer all applicants, on a problem that no other method has worked on."""
         problem, applicants = work.base.problem.renewed(), work.base.applicants
         method = _made(self.methods[name], name, problem, work.base.rehearsal)
-        if name not in self._warm:  # compiling is not what is measured
+        if name not in self._warm:  # compilation must not count as time
             _warm_up(method, problem.renewed(), applicants)
             self._warm.add(name)
         start = time.perf_counter()
@@ -210,52 +223,47 @@ class Run:
         seconds = time.perf_counter() - start
         return problem, Answers.of(answer, problem, work.fitted, seconds)
 
-    def make_keys(self) -> None:
-        """Digest all that goes into cells, before any of it is used and may change."""
-        if self.log is None:
-            return
-        origins = {name: digest(self.plan.origin(name)) for name in self.plan.scenarios}
-        for name, method in self.methods.items():
-            own = digest(method, self.outliers)
-            for scenario, origin in origins.items():
-                self._digests[name, scenario] = digest(origin, own)
 
-    def _key(self, method: str, scenario: str, seed: int) -> str:
-        return digest(self._digests[method, scenario], seed)
+def _keys(
+    plan: Plan, methods: Mapping[str, Any], outliers: Mapping[str, Outliers], key: str
+) -> dict[tuple[str, str], str]:
+    """Hash everything that goes into cells, before any of it is used and may change."""
+    shared = digest(plan.data, outliers, key)
+    origins = {name: digest(scenario) for name, scenario in plan.scenarios.items()}
+    return {
+        (name, scenario): digest(shared, origin, own)
+        for name, own in ((name, digest(method)) for name, method in methods.items())
+        for scenario, origin in origins.items()
+    }
 
 
+@dataclass(eq=False)
 class _Work:
-    """What the cells of one base model share, made when first asked for."""
+    """What the cells of one base model share, made when it is first needed."""
 
-    def __init__(self, train: Callable[[], Base], outliers: Mapping[str, Outliers]) -> None:
-        self._train, self._outliers = train, outliers
-        self._base: Base | None = None
-        self._fitted: dict[str, Any] | None = None
-        self.answers: dict[str, tuple[Problem, Answers]] = {}
-        self.models: dict[str, Models] = {}
+    train: Callable[[], Base]
+    outliers: Mapping[str, Outliers]
+    answers: dict[str, tuple[Problem, Answers]] = field(default_factory=dict)
+    models: dict[str, Models] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def base(self) -> Base:
-        if self._base is None:
-            self._base = self._train()
-        return self._base
+        return self.train()
 
-    @property
-    def fitted(self) -> dict[str, Any]:
-        if self._fitted is None:
-            problem = self.base.problem
-            rows = {"support": problem.training, "accepted": problem.support.rows}
-            self._fitted = {
-                name: one.fit(coordinates(problem, rows[one.fitted_on]))
-                for name, one in self._outliers.items()
-            }
-        return self._fitted
+    @cached_property
+    def fitted(self) -> dict[str, FittedOutliers]:
+        problem = self.base.problem
+        rows = {"support": problem.training, "accepted": problem.support.rows}
+        return {
+            name: one.fit(coordinates(problem, rows[one.fitted_on]))
+            for name, one in self.outliers.items()
+        }
 
 
 def _warm_up(method: Method, problem: Problem, applicants: Any) -> None:
     try:
         method.check(problem, 1)
-    except InvalidInput:  # such as answers that were given for all of them
+    except InvalidInput:  # precomputed answers are for all applicants
         return
     method.explain(problem, take(applicants, np.arange(1)))
 
@@ -267,8 +275,8 @@ def _made(
         return method
     if rehearsal is None:
         raise InvalidInput(
-            f"Method {name!r} is a function of a rehearsal, which a Problem alone cannot give. "
-            "Pass a robx.Study, or a method."
+            f"Method {name!r} is a function of a rehearsal, and a Problem has no rehearsal. Pass a "
+            "robx.Study, or a method."
         )
     made = method(replace(rehearsal, problem=problem))
     if not isinstance(made, Method):
@@ -276,18 +284,16 @@ def _made(
     return made
 
 
-# --- at the door ----------------------------------------------------------------------------------
+# --- validation -----------------------------------------------------------------------------------
 
 
 def _check_methods(methods: Any) -> None:
-    if not isinstance(methods, Mapping) or len(methods) == 0:
-        raise InvalidInput(
-            "The 'methods' parameter of evaluate must map names to methods, such as "
-            f"{{'NN': robx.NearestNeighbour()}}. Got {methods!r} instead."
-        )
+    sound = isinstance(methods, Mapping) and len(methods) > 0
+    expected = "a mapping from names to methods, such as {'NN': robx.NearestNeighbour()}"
+    require(sound, methods, "methods", "evaluate", expected)
     for name, method in methods.items():
         if not isinstance(name, str):
-            raise InvalidInput(f"Names of methods must be text. Got {name!r}.")
+            raise InvalidInput(f"The names of methods must be text. Got {name!r}.")
         if not isinstance(method, Method) and (isinstance(method, type) or not callable(method)):
             raise InvalidInput(
                 f"Method {name!r} must be a method, or a function from a rehearsal to one. Got "
@@ -302,16 +308,14 @@ def _seeds(seeds: Any) -> tuple[int, ...]:
         sound = given == tuple(wanted) and len(set(given)) == len(given) > 0 and min(given) >= 0
     except (TypeError, ValueError):
         sound = False
-    expected = "a number of seeds from 1, or a list of different whole numbers from 0"
+    expected = "a number of seeds from 1, or a list of different integers from 0"
     require(sound, seeds, "seeds", "evaluate", expected)
     return given
 
 
 def _named_outliers(outliers: Any) -> dict[str, Outliers]:
     named = outliers if isinstance(outliers, Mapping) else {"": outliers or Outliers()}
-    if not named or not all(isinstance(one, Outliers) for one in named.values()):
-        raise InvalidInput(
-            "The 'outliers' parameter of evaluate must be robx.metrics.Outliers, or a mapping "
-            f"from names to them. Got {outliers!r} instead."
-        )
+    sound = len(named) > 0 and all(isinstance(one, Outliers) for one in named.values())
+    expected = "robx.metrics.Outliers, or a mapping from names to them"
+    require(sound, outliers, "outliers", "evaluate", expected)
     return {str(name): one for name, one in named.items()}

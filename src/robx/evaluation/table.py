@@ -1,8 +1,9 @@
-"""From cells to one tidy table: every metric, for each base model and for all, with an interval."""
+"""From cells to one tidy table: every metric with an interval, for each base model and for all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,28 +12,24 @@ import pandas as pd
 from robx.arrays import Floats
 from robx.evaluation.cells import Cell
 from robx.metrics import Interval, Resamples, end_to_end
+from robx.metrics.intervals import mean_of_ratios
 
 COLUMNS = ["method", "scenario", "seed", "metric", "value", "low", "high"]
 
 
 class Figure(NamedTuple):
-    """A metric as ratios of sums over applicants: what is averaged, over whom, made one how."""
+    """A metric made of ratios of sums over applicants.
+
+    `parts` are averaged with `weights`, and `combine` makes one figure of the resulting ratios.
+    """
 
     parts: Callable[[Cell], Any]
-    weights: Callable[[Cell], Any]
-    combine: Callable[[Floats], Floats]
+    weights: Callable[[Cell], Any] = attrgetter("answered")
+    combine: Callable[[Floats], Floats] = mean_of_ratios
 
 
-def _only(ratios: Floats) -> Floats:
-    return np.asarray(ratios[0])
-
-
-def _least(ratios: Floats) -> Floats:
+def _minimum(ratios: Floats) -> Floats:
     return np.asarray(ratios.min(axis=0))
-
-
-def _answered(cell: Cell) -> Any:
-    return cell.answered
 
 
 def _everyone(cell: Cell) -> Any:
@@ -40,11 +37,11 @@ def _everyone(cell: Cell) -> Any:
 
 
 FIGURES = {
-    "coverage": Figure(_answered, _everyone, _only),
-    "base_validity": Figure(lambda cell: cell.accepted, _answered, _only),
-    "validity": Figure(lambda cell: cell.later.mean(axis=0), _answered, _only),
-    "worst_model_validity": Figure(lambda cell: cell.later, _answered, _least),
-    "all_models_validity": Figure(lambda cell: cell.later.all(axis=0), _answered, _only),
+    "coverage": Figure(attrgetter("answered"), _everyone),
+    "base_validity": Figure(attrgetter("accepted")),
+    "validity": Figure(lambda cell: cell.later.mean(axis=0)),
+    "worst_model_validity": Figure(attrgetter("later"), combine=_minimum),
+    "all_models_validity": Figure(lambda cell: cell.later.all(axis=0)),
     "end_to_end": Figure(
         lambda cell: [cell.answered, cell.accepted, cell.later.mean(axis=0)],
         lambda cell: [_everyone(cell), cell.answered, cell.answered],
@@ -63,10 +60,10 @@ def tabulate(
     cells : cells of all methods, scenarios and seeds
     methods, scenarios : names, in the order of the table
     common : bool
-        Whether only applicants count whom all methods answer.
+        Whether only the applicants whom all methods answer count.
     """
     rows: list[tuple[Any, ...]] = []
-    drawn: dict[tuple[int, ...], Resamples] = {}  # all figures of the same people share resamples
+    drawn: dict[tuple[int, ...], Resamples] = {}  # shared by all figures of the same applicants
     for scenario in scenarios:
         for method in methods:
             own = [c for c in cells if (c.method, c.scenario) == (method, scenario)]
@@ -81,33 +78,32 @@ def tabulate(
 
 
 def _shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
-    """Count only whom all methods answer, under the same scenario and base model."""
-    place = (cell.scenario, cell.seed)
-    beside = [other.answered for other in cells if (other.scenario, other.seed) == place]
+    """Count only the applicants whom all methods answer, under the same scenario and base model."""
+    beside = [c.answered for c in cells if (c.scenario, c.seed) == (cell.scenario, cell.seed)]
     return cell.only(np.all(beside, axis=0))
 
 
 def _intervals(
     own: list[Cell], counted: list[Cell], drawn: dict[tuple[int, ...], Resamples]
 ) -> Iterator[tuple[str, Interval]]:
-    """Work out every metric of the cells of one or more base models."""
+    """Compute every metric of the cells of one or more base models."""
     sizes = tuple(len(cell.answered) for cell in own)
     if sizes not in drawn:
         drawn[sizes] = Resamples(sizes)
     resamples = drawn[sizes]
-    whole = {"coverage", "end_to_end"}  # these speak of everyone who asks
     measures = {name: _measure(name) for name in own[0].measures}
     for name, figure in {**FIGURES, **measures}.items():
-        cells = own if name in whole else counted
+        # These two are about all applicants.
+        cells = own if name in {"coverage", "end_to_end"} else counted
         parts = [figure.parts(cell) for cell in cells]
         weights = [figure.weights(cell) for cell in cells]
-        # The least of resampled shares is too low by itself.
-        centred = figure.combine is _least
+        # Resampling makes a minimum of shares too low.
+        centred = figure.combine is _minimum
         yield name, resamples.interval(parts, weights, combine=figure.combine, centred=centred)
     yield "seconds", _of_models(resamples, [cell.seconds for cell in own])
     if all(cell.tau is not None for cell in own):
         yield "tau", _of_models(resamples, [cell.tau for cell in own])
-    yield "n_applicants", _count(sum(len(cell.answered) for cell in own))
+    yield "n_applicants", _count(sum(sizes))
     yield "n_answered", _count(sum(int(cell.answered.sum()) for cell in counted))
     yield "n_models", _count(sum(cell.n_models for cell in own))
 
@@ -120,7 +116,6 @@ def _measure(name: str) -> Figure:
     return Figure(
         lambda cell: cell.measures[name],
         lambda cell: cell.answered & np.isfinite(cell.measures[name]),
-        _only,
     )
 
 

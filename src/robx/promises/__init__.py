@@ -1,4 +1,4 @@
-"""After a retraining: which of the promises that were made does the new model keep."""
+"""After a retraining: which of the issued answers does the new model still accept."""
 
 from __future__ import annotations
 

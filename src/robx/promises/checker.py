@@ -1,4 +1,4 @@
-"""`check`: ask a new model about the promises that were made."""
+"""`check`: score the answers that were issued with a new model."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from robx.answers import Counterfactuals, Status
 from robx.answers.status import ANSWERED
-from robx.arrays import Floats
-from robx.errors import InvalidInput, RobxError
+from robx.errors import InvalidInput
 from robx.parameters import check_number
-from robx.promises.issued import Handed, of_answers, of_table, opened, origin_in
+from robx.promises.issued import IssuedAnswers, of_answers, of_table, opened, origin_in
 from robx.promises.result import Check
 from robx.tables import Category, Column, take
 from robx.trees import BlackBox, TreeEnsemble, import_model
+from robx.trees.rowwise import score_rows
 
 THRESHOLD = 0.5
 
@@ -29,29 +29,30 @@ def check(
     threshold: float | None = None,
     target: Category | None = None,
 ) -> Check:
-    """See which of the promises that were made a new model keeps.
+    """Find out which of the issued answers a new model still accepts.
 
     Parameters
     ----------
     answers : Counterfactuals, path or DataFrame
-        What was handed out; or a file that `Counterfactuals.save` wrote (`.json`, `.parquet` or
-        `.csv`), or its table.
+        The answers that were issued; or a file that `Counterfactuals.save` wrote (`.json`,
+        `.parquet` or `.csv`), or its table.
     model : fitted model, path, TreeEnsemble or BlackBox
-        The new model: anything that `robx.import_model` takes, with the same columns. One that does
-        not know their names is asked with them in the order of the model that promised.
+        The new model: anything that `robx.import_model` takes, with the same columns. A model that
+        does not know the names of its columns gets them in the order of the old model.
     confidence : float
-        Of the interval around the share of promises that are kept.
+        Confidence level of the interval around the share of kept promises.
     threshold : float, optional
-        Accepted are scores above this; the one of the answers unless given, 0.5 where they do not
-        tell it.
+        A score above it is accepted. By default the threshold of the answers, or 0.5 if they do
+        not state one.
     target : label, optional
-        The class that applicants wish for; that of the answers unless given.
+        The class that counts as accepted; by default that of the answers.
 
     Returns
     -------
     Check
-        Its `share`, `low` and `high` speak of people like these; `table` tells of each of
-        them. A row that the model cannot read counts as not kept.
+        `share` of the promises that are kept, with `low` and `high`, an interval for applicants
+        like these; `table` has a row for each applicant. A row that the model cannot read is not
+        kept.
 
     Examples
     --------
@@ -63,8 +64,8 @@ def check(
     >>> new = RandomForestClassifier(20, random_state=1).fit(X, X[:, 0] > 0.55)
     >>> answer = RobX().explain(Problem(old, X), [[0.2, 0.5], [0.4, 0.1]])
     >>> print(check(answer, new).words)
-    The new model keeps 2 of 2 promises (100%). Of people like these it keeps 33.3% to 100%
-    (95% interval).
+    The new model keeps 2 of 2 promises (100%). For applicants like these, the 95% interval is
+    33.3% to 100%.
     """
     check_number(confidence, "confidence", "check", above=0, below=1)
     if threshold is not None:
@@ -72,15 +73,15 @@ def check(
     given = opened(answers)
     is_table = not isinstance(given, Counterfactuals)
     options = {"target": target, "threshold": threshold}
-    asked = [name for name, value in options.items() if value is None]
-    origin = origin_in(given, asked) if is_table else given.origin
-    wish = origin.get("target") if target is None else target
-    new = _imported(model, wish, is_told=target is not None, is_table=is_table)
-    level = float(origin.get("threshold", THRESHOLD) if threshold is None else threshold)
-    if isinstance(given, Counterfactuals):
-        rest = [_checked(of_answers(other), new, level, confidence) for other in given.alternatives]
-        return _checked(of_answers(given), new, level, confidence, tuple(rest))
-    return _checked(of_table(given), new, level, confidence)
+    open_options = [name for name, value in options.items() if value is None]
+    origin = origin_in(given, open_options) if is_table else given.origin
+    wanted = origin.get("target") if target is None else target
+    new = _imported(model, wanted, is_told=target is not None, is_table=is_table)
+    cutoff = float(origin.get("threshold", THRESHOLD) if threshold is None else threshold)
+    if is_table:
+        return _checked(of_table(given), new, cutoff, confidence)
+    others = [_checked(of_answers(other), new, cutoff, confidence) for other in given.alternatives]
+    return _checked(of_answers(given), new, cutoff, confidence, tuple(others))
 
 
 def _imported(
@@ -97,38 +98,38 @@ def _imported(
             with suppress(InvalidInput):
                 return import_model(model, str(target))
         raise InvalidInput(
-            f"The answers are for the class {target!r}. {error} Say with target= which class of "
-            "the new model is meant."
+            f"The answers are for the class {target!r}. {error} Pass the class of the new model "
+            "as target=."
         ) from error
 
 
 def _checked(
-    handed: Handed,
+    issued: IssuedAnswers,
     model: TreeEnsemble | BlackBox,
     threshold: float,
     confidence: float,
     alternatives: tuple[Check, ...] = (),
 ) -> Check:
-    n = len(handed.status)
-    answered = np.array([status in ANSWERED for status in handed.status], dtype=bool)
-    _check_columns(handed.points, model)
-    score, reason = np.full(n, np.nan), [""] * n
+    n = len(issued.status)
+    answered = np.array([status in ANSWERED for status in issued.status], dtype=bool)
+    _check_columns(issued.points, model)
+    score, reason = np.full(n, np.nan), np.full(n, "", dtype=object)
     rows = np.flatnonzero(answered)
-    score[rows], reasons = _score_each(take(handed.points, rows), model)
-    for i, said in zip(rows, reasons, strict=True):
-        reason[i] = said
+    score[rows], reason[rows] = score_rows(
+        lambda some: model.score(take(issued.points, rows[some])), len(rows)
+    )
     with np.errstate(invalid="ignore"):
         kept = answered & (score > threshold)
     status = np.empty(n, dtype=object)
-    status[:] = handed.status
+    status[:] = issued.status
     return Check(
-        applicants=handed.applicants,
+        applicants=issued.applicants,
         status=status,
-        promised=np.array([status == Status.OK for status in handed.status], dtype=bool),
+        promised=np.array([status == Status.OK for status in issued.status], dtype=bool),
         kept=kept,
-        score_before=handed.score,
+        score_before=issued.score,
         score=score,
-        changes=handed.changes,
+        changes=issued.changes,
         reason=tuple(reason),
         threshold=threshold,
         confidence=float(confidence),
@@ -138,7 +139,7 @@ def _checked(
 
 
 def _check_columns(points: Any, model: TreeEnsemble | BlackBox) -> None:
-    """Refuse a model of another shape: it is not the successor of the one that promised."""
+    """Refuse a model with other columns: it cannot be the successor of the old one."""
     frame = nw.from_native(points, eager_only=True)
     nobody = take(points, np.arange(0))
     try:
@@ -150,16 +151,14 @@ def _check_columns(points: Any, model: TreeEnsemble | BlackBox) -> None:
     except InvalidInput as error:
         theirs = [] if model.names is None else [repr(name) for name in model.names]
         raise InvalidInput(
-            "The new model takes other columns than the answers have. The answers have "
-            f"{', '.join(map(repr, frame.columns))}; the model takes "
-            f"{', '.join(theirs) if theirs else error}. Check with a model of the same columns."
+            "The new model must take the columns of the answers, "
+            f"{', '.join(map(repr, frame.columns))}. It takes "
+            f"{', '.join(theirs) if theirs else error} instead. Pass a model of the same columns."
         ) from error
     if isinstance(model, TreeEnsemble):
         names = model.names if model.named else frame.columns
-        ordered = take(points, np.arange(len(frame)), names)
-        for series, column in zip(
-            nw.from_native(ordered, eager_only=True).iter_columns(), model.columns, strict=True
-        ):
+        ordered = nw.from_native(take(points, np.arange(len(frame)), names), eager_only=True)
+        for series, column in zip(ordered.iter_columns(), model.columns, strict=True):
             _check_type(series, column)
 
 
@@ -170,37 +169,18 @@ def _check_width(n_columns: int, model: BlackBox) -> None:
 
 
 def _check_type(series: nw.Series[Any], column: Column) -> None:
-    """Refuse text where the model takes numbers, and the other way round: no row will do."""
+    """Refuse text where the model takes numbers, and the reverse: it could not read any row."""
     dtype = series.dtype
     is_number = dtype.is_numeric() or dtype == nw.Boolean
     if series.is_null().all() or (is_number and not column.is_category):
         return
     if not column.is_category:
         raise InvalidInput(
-            f"Column '{column.name}' of the answers holds {dtype}; the new model takes numbers "
-            "there. Check with a model that was trained on the same columns."
+            f"Column '{column.name}' of the answers must hold numbers, as the new model takes. Got "
+            f"{dtype} instead. Pass a model that was trained on the same columns."
         )
     if column.categories is None and dtype == nw.String:
         raise InvalidInput(
             f"Column '{column.name}' of the answers holds text, and the new model knows its "
-            "categories only by number. Check the .json or .parquet file of the answers."
+            "categories only by number. Pass the .json or .parquet file of the answers."
         )
-
-
-def _score_each(points: Any, model: TreeEnsemble | BlackBox) -> tuple[Floats, list[str]]:
-    """Score rows; those that the model refuses get NaN, and what it said."""
-    n = len(points)
-    if n == 0:
-        return np.zeros(0), []
-    try:
-        return model.score(points), [""] * n
-    except Exception as error:
-        if n == 1:
-            said = str(error).strip().split("\n")[0]
-            named = said if isinstance(error, RobxError) else f"{type(error).__name__}: {said}"
-            return np.array([np.nan]), [f"the model refuses the row: {named}"]
-    half = n // 2
-    parts = [
-        _score_each(take(points, rows), model) for rows in (np.arange(half), np.arange(half, n))
-    ]
-    return np.concatenate([score for score, _ in parts]), [r for _, part in parts for r in part]

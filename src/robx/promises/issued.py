@@ -1,4 +1,4 @@
-"""What was handed out: answers, or a file or a table of them."""
+"""Answers that were issued: `Counterfactuals`, or a file or table of them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Handed:
-    """What was handed out, wherever it comes from.
+class IssuedAnswers:
+    """What a check needs of issued answers, wherever they come from.
 
-    The columns of `points` stand in the order of the model that promised: another model that does
-    not know their names goes by it.
+    The columns of `points` are in the order of the old model, for new models that do not know
+    their names.
     """
 
     applicants: NDArray[Any]
@@ -38,7 +38,7 @@ class Handed:
 
 
 def opened(answers: Any) -> Any:
-    """Give answers, or the flat table of them, wherever they are."""
+    """Open a file of answers; answers and their flat tables stay as they are."""
     if isinstance(answers, str | os.PathLike):
         file = existing_file(Path(answers))
         if file.suffix in {".json", ".parquet"}:
@@ -47,23 +47,23 @@ def opened(answers: Any) -> Any:
     if isinstance(answers, Counterfactuals) or hasattr(answers, "iloc"):
         return answers
     raise InvalidInput(
-        "check takes Counterfactuals, a file that they were saved to, or their table. Got "
-        f"{type(answers).__name__}."
+        "The 'answers' parameter of check must be Counterfactuals, a file that they were saved to, "
+        f"or their table. Got {type(answers).__name__} instead."
     )
 
 
 def _read(file: Path) -> pd.DataFrame:
-    """Read a flat table; who asked is named as it was written, unless that is a plain number."""
+    """Read a flat table; applicants' names stay text unless they are plain numbers."""
     table = read_table(file, only_blanks_missing=True)
-    who = str(table.columns[0])
-    written = read_table(file, only_blanks_missing=True, text=(who,))
-    return table if (written[who] == table[who].astype(str)).all() else written
+    name = str(table.columns[0])
+    as_text = read_table(file, only_blanks_missing=True, text=(name,))
+    return table if (as_text[name] == table[name].astype(str)).all() else as_text
 
 
-def of_answers(answers: Counterfactuals) -> Handed:
-    """Take what is needed from answers, whose points are in the applicants' order of columns."""
+def of_answers(answers: Counterfactuals) -> IssuedAnswers:
+    """Take what is needed from answers."""
     names = answers.schema.names
-    return Handed(
+    return IssuedAnswers(
         np.asarray(applicant_ids(answers)),
         in_order(as_named_frame(answers.points, names), names),
         list(answers.status),
@@ -72,7 +72,7 @@ def of_answers(answers: Counterfactuals) -> Handed:
     )
 
 
-def of_table(table: pd.DataFrame) -> Handed:
+def of_table(table: pd.DataFrame) -> IssuedAnswers:
     """Take what is needed from the flat table of answers."""
     needed = [f"{PREFIX}{name}" for name in ("status", "score", "changes")]
     lacking = [name for name in needed if name not in table.columns]
@@ -82,12 +82,12 @@ def of_table(table: pd.DataFrame) -> Handed:
             "wrote, or its table, with all of its columns."
         )
     known = {str(status) for status in Status}
-    strange = [status for status in table[needed[0]] if status not in known]
-    if strange:
+    unknown = [status for status in table[needed[0]] if status not in known]
+    if unknown:
         raise InvalidInput(
-            f"'{needed[0]}' must be one of {', '.join(sorted(known))}. Got {strange[0]!r}."
+            f"'{needed[0]}' must be one of {', '.join(sorted(known))}. Got {unknown[0]!r}."
         )
-    return Handed(
+    return IssuedAnswers(
         table.iloc[:, 0].to_numpy(),
         table[point_names(table.columns.tolist())].reset_index(drop=True),
         [Status(status) for status in table[needed[0]]],
@@ -97,7 +97,7 @@ def of_table(table: pd.DataFrame) -> Handed:
 
 
 def origin_in(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
-    """Give what the flat table of answers says of them all under these names, if it does."""
+    """Read from the flat table of answers what holds for all of them, where it states it."""
     said: dict[str, Any] = {}
     for name in names:
         column = f"{PREFIX}{name}"
@@ -108,7 +108,7 @@ def origin_in(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
             first, second = values.tolist()[:2]
             raise InvalidInput(
                 f"'{column}' must be the same in all rows of the answers. Got {first!r} and "
-                f"{second!r}. Check such answers apart, or pass {name}=."
+                f"{second!r}. Check these answers separately, or pass {name}=."
             )
         if len(values) == 1 and values.notna().all():
             said[name] = plain_label(values.iloc[0])

@@ -1,4 +1,4 @@
-"""`Check`: what a new model says of answers that were handed out."""
+"""`Check`: what a new model makes of issued answers."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What a new model says of answers that were handed out under an old one.
+    """What a new model makes of answers that were issued under an old one.
 
-    A promise is an answer that is ok. One that was the best found, though not stable, is none;
-    whether it holds is told all the same.
+    An answer whose status is ok is a promise. An answer that is only the best one found is not a
+    promise, but the check reports it too.
 
     Parameters
     ----------
     applicants : (n,) array
-        Who asked.
+        Names of the applicants.
     status : (n,) object
-        How the search for each of them ended.
+        The status of each answer.
     promised : (n,) bool
         Which rows are promises.
     kept : (n,) bool
         Which rows have an answer, promised or not, that the new model accepts.
     score_before, score : (n,) float64
-        Of the points, by the old model and by the new one; NaN where that cannot read the row.
+        Scores of the answers by the old and by the new model; NaN where the new model cannot read
+        the row.
     changes : n strings
         What the answers ask for.
     reason : n strings
         Why the new model cannot read the row; empty where it can.
     threshold : float
-        Accepted are scores above this.
+        A score above it is accepted.
     confidence : float
-        Of the interval.
+        Confidence level of the interval.
     model : mapping
         The new model: its kind, digest, source and number of trees.
-    alternatives : Check each
-        Of the other answers, where there are any.
+    alternatives : tuple of Check
+        Checks of the alternative answers.
     """
 
     applicants: NDArray[Any]
@@ -77,7 +78,7 @@ class Check:
 
     @property
     def low(self) -> float:
-        """Lower end of Jeffreys' interval for people like these; nan without a promise."""
+        """Lower end of Jeffreys' interval for applicants like these; nan without a promise."""
         return self._interval.low
 
     @property
@@ -87,12 +88,12 @@ class Check:
 
     @property
     def _interval(self) -> Interval:
-        kept = self.kept[self.promised]
-        return jeffreys(int(kept.sum()), len(kept), self.confidence)
+        n, kept = self._counts(self.promised)
+        return jeffreys(kept, n, self.confidence)
 
     @property
     def table(self) -> pd.DataFrame:
-        """A pandas DataFrame with a row for everybody: what was said, and whether it holds."""
+        """A pandas DataFrame with a row for each applicant: the answer, and whether it is kept."""
         import pandas as pd  # noqa: PLC0415 - made only when looked at
 
         return pd.DataFrame(
@@ -109,18 +110,18 @@ class Check:
 
     @property
     def words(self) -> str:
-        """Say how many promises are kept, and what that means."""
+        """How many promises are kept, in sentences."""
         return self.say("the new model")
 
     def say(self, name: str) -> str:
-        """Say the same of a model that has a name.
+        """Say the same of a model by another name.
 
         Parameters
         ----------
         name : str
-            Such as "new model 2", where there are several.
+            For example "new model 2".
         """
-        n, kept = int(self.promised.sum()), int(self.kept[self.promised].sum())
+        n, kept = self._counts(self.promised)
         if n == 0:
             said = f"There is no promise for {name} to keep: no answer is ok."
         else:
@@ -128,36 +129,34 @@ class Check:
             if n == 1:
                 keeps = "keeps the only promise" if kept else "does not keep the only promise"
             said = (
-                f"{name[:1].upper()}{name[1:]} {keeps} ({percent(self.share)}). Of people like "
-                f"these it keeps {percent(self.low)} to {percent(self.high)} "
-                f"({100 * self.confidence:g}% interval)."
+                f"{name[:1].upper()}{name[1:]} {keeps} ({percent(self.share)}). For applicants "
+                f"like these, the {100 * self.confidence:g}% interval is {percent(self.low)} to "
+                f"{percent(self.high)}."
             )
-        return said + self._say_of_others()
-
-    def _say_of_others(self) -> str:
-        """Say what comes of answers that are no promise, and of those that cannot be read."""
-        said, best = "", self.answered & ~self.promised
-        if best.any():
-            n, accepted = int(best.sum()), int(self.kept[best].sum())
-            those = (
-                f"Of {n} answers that were the best found, but no promise, it accepts {accepted}"
-            )
-            if n == 1:
-                does = "accepts" if accepted else "does not accept"
-                those = f"It {does} the one answer that was the best found, but no promise"
-            said += f" {those}."
+        n, accepted = self._counts(self.answered & ~self.promised)
+        if n == 1:
+            does = "accepts" if accepted else "does not accept"
+            said += f" It {does} the one answer that was the best found but not promised."
+        elif n:
+            said += f" It accepts {accepted} of the {n} answers that were the best found but not "
+            said += "promised."
         unread = sum(bool(self.reason[i]) for i in np.flatnonzero(self.answered))
         if unread:
             said += f" It cannot read {unread} of the answers, which counts as not accepted."
         return said
 
+    def _counts(self, rows: Bools) -> tuple[int, int]:
+        """Count some rows, and those of them that are kept."""
+        return int(rows.sum()), int(self.kept[rows].sum())
+
     def to_dict(self) -> dict[str, Any]:
         """Give everything as plain values, ready for JSON."""
         table = self.table[self.answered].astype(object)
+        n, kept = self._counts(self.promised)
         share = {name: _or_none(getattr(self, name)) for name in ("share", "low", "high")}
         return {
-            "n_promises": int(self.promised.sum()),
-            "n_kept": int(self.kept[self.promised].sum()),
+            "n_promises": n,
+            "n_kept": kept,
             **share,
             "confidence": self.confidence,
             "threshold": self.threshold,
@@ -171,7 +170,7 @@ class Check:
         }
 
     def __repr__(self) -> str:
-        n, kept = int(self.promised.sum()), int(self.kept[self.promised].sum())
+        n, kept = self._counts(self.promised)
         return f"<Check: {kept} of {n} promise{'s' if n != 1 else ''} kept>"
 
 

@@ -1,8 +1,9 @@
-"""Scoring a table in which some rows may make a model raise."""
+"""Scoring rows of which a model may refuse some."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,40 +12,50 @@ from robx.arrays import Floats
 from robx.errors import RobxError
 
 
-def score_rows(
-    score: Callable[[NDArray[np.intp]], Floats], n_rows: int
-) -> tuple[Floats, list[str]]:
-    """Score n rows; a row on which the model raises gets NaN, and what the model said.
+def score_rows(score: Callable[[NDArray[np.intp]], Any], n_rows: int) -> tuple[Floats, list[str]]:
+    """Score rows one and all; a row that makes the model raise does not take the others with it.
 
-    All rows are scored at once; only if that raises, the halves are, and so on.
+    Where `score` raises, the rows are halved until those that it refuses stand alone.
 
     Parameters
     ----------
-    score : function
-        Scores the rows with these numbers.
+    score : function from positions of rows, (m,) int, to their scores, (m,) float
     n_rows : int
 
     Returns
     -------
-    scores : (n,) float64
-    reasons : n strings
-        Empty where the model gave a score.
+    scores : (n_rows,) float64
+        NaN for refused rows.
+    reasons : list of str
+        Why the model refuses the row; empty where it does not.
+
+    Examples
+    --------
+    >>> def score(rows):
+    ...     if 2 in rows:
+    ...         raise ValueError("Unknown category 'boat'.")
+    ...     return rows / 10
+    >>> scores, reasons = score_rows(score, 4)
+    >>> scores.tolist()
+    [0.0, 0.1, nan, 0.3]
+    >>> reasons[2]
+    "the model refuses the row: ValueError: Unknown category 'boat'"
     """
-    out, reasons = np.full(n_rows, np.nan), [""] * n_rows
+    scores, reasons = np.full(n_rows, np.nan), [""] * n_rows
     waiting = [np.arange(n_rows)] if n_rows else []
     while waiting:
         rows = waiting.pop()
         try:
-            out[rows] = score(rows)
+            scores[rows] = score(rows)
         except Exception as error:
-            if len(rows) == 1:
-                reasons[rows[0]] = f"the model refuses the row: {first_line(error)}"
+            if len(rows) > 1:
+                waiting += np.array_split(rows, 2)[::-1]
             else:
-                waiting += [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
-    return out, reasons
+                reasons[rows[0]] = f"the model refuses the row: {first_line(error)}"
+    return scores, reasons
 
 
 def first_line(error: Exception) -> str:
-    """Give the first line of an error, with its type unless it is one of our own."""
+    """Give the first line of what an error says; an error of robx needs no name."""
     said = str(error).strip().split("\n")[0].rstrip(".")
     return said if isinstance(error, RobxError) else f"{type(error).__name__}: {said}"
