@@ -102,6 +102,16 @@ def test_what_is_read_back_is_what_was_saved(name: str, tmp_path: Path) -> None:
     assert stabilities[0] == stabilities[1]
 
 
+def test_blanks_in_names_are_known_by_the_source_and_not_written(tmp_path: Path) -> None:
+    blanks = FRAME.rename(columns={"a": "my a"})
+    saved = robx.import_model(lightgbm().fit(blanks, Y), X=blanks)
+    assert isinstance(saved, TreeEnsemble)
+    assert not any("blank" in column for column in saved.header()["columns"])
+    saved.save(tmp_path / "model.robx")
+    read = robx.import_model(tmp_path / "model.robx", X=blanks)
+    assert read.score(blanks[["d", "my a", "c", "b"]]).tolist() == saved.score(blanks).tolist()
+
+
 ENSEMBLE = robx.import_model(xgboost().fit(FRAME, Y))
 assert isinstance(ENSEMBLE, TreeEnsemble)
 

@@ -156,8 +156,8 @@ def _check_columns(points: Any, model: TreeEnsemble | BlackBox) -> None:
             f"{', '.join(theirs) if theirs else error}. Check with a model of the same columns."
         ) from error
     if isinstance(model, TreeEnsemble):
-        names = model.names if model.named else frame.columns
-        ordered = take(points, np.arange(len(frame)), names)
+        columns = model.columns if model.named else None
+        ordered = take(points, np.arange(len(frame)), columns)
         for series, column in zip(
             nw.from_native(ordered, eager_only=True).iter_columns(), model.columns, strict=True
         ):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import available_threads, in_threads
-from robx.robustness.draws import Draws, DrawKind, make_draws, seed_of
+from robx.robustness.draws import DrawKind, Draws, make_draws, seed_of
 from robx.robustness.exact import exact_stability
 from robx.robustness.probe import Probe, open_probe
 from robx.tables import parts

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Floats
-from robx.robustness.draws import Draws, DrawKind, make_draws, seed_of
+from robx.robustness.draws import DrawKind, Draws, make_draws, seed_of
 from robx.robustness.measure import Stability, measure, passes
 from robx.robustness.noise import per_column, spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe

@@ -257,9 +257,15 @@ class TreeEnsemble(Model):
         return sha.hexdigest()
 
     def header(self) -> dict[str, Any]:
-        """Everything but the arrays, as plain values."""
+        """Everything but the arrays, as plain values.
+
+        How names are spelled (`Column.blank`) is not told: the source tells it.
+        """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        return {**plain, "columns": [asdict(column) for column in self.columns]}
+        columns = [asdict(column) for column in self.columns]
+        for column in columns:
+            del column["blank"]
+        return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name."""

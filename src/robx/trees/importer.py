@@ -199,7 +199,7 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
     if n_rows == 0:
         return
     ours = ensemble.score_matrix(matrix)
-    sample = take(X, rows, ensemble.names if ensemble.named else None)
+    sample = take(X, rows, ensemble.columns if ensemble.named else None)
     try:
         theirs = probability(sample)
     except (TypeError, ValueError, KeyError, AssertionError) as error:

@@ -34,6 +34,8 @@ from robx.trees.targets import choose_target, class_labels, of_class, wrapper_pr
 
 #: Values up to this size are read as 0: the float32 nearest to 1e-35.
 ZERO = float(np.float32(1e-35))
+#: LightGBM writes an underscore for a blank in a column's name.
+BLANK = "_"
 #: Objectives that give a probability, and the options that their line in the model may have.
 OBJECTIVES: dict[str, list[str]] = {
     "binary": ["sigmoid"],
@@ -276,6 +278,7 @@ def _columns(
             categories=categories.get(j),
             missing_range=(-ZERO, ZERO) if j in by_zero else None,
             largest_integer=2.0**24,
+            blank=BLANK,
         )
         for j, name in enumerate(names)
     ]

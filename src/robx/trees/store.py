@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.files import atomically
 from robx.tables import Category, Column
+from robx.trees import lightgbm
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json
 
@@ -88,7 +89,8 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     text, _, body = rest.partition(b"\n")
     root = parse_json(text, where).only(("ensemble", "digest", "arrays"))
     header = _typed(root.record("ensemble"), HEADER_TYPES)
-    columns = tuple(_column(c) for c in root.record("ensemble").records("columns"))
+    blank = lightgbm.BLANK if header["source"].startswith("LightGBM ") else " "
+    columns = tuple(_column(c, blank) for c in root.record("ensemble").records("columns"))
     ensemble = TreeEnsemble(**{**header, "columns": columns, **_read_arrays(root, body)})
     if _digest(root.any("ensemble"), root.any("arrays"), body) != root.text("digest"):
         raise InvalidModel(f"{where} is damaged: its contents do not match its digest.")
@@ -135,7 +137,7 @@ def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _column(record: Record) -> Column:
+def _column(record: Record, blank: str) -> Column:
     fields = _typed(record, COLUMN_TYPES)
     for name in ("categories", "missing_range"):
         if fields[name] is not None:
@@ -145,7 +147,7 @@ def _column(record: Record) -> Column:
         raise InvalidModel(f"{record.where} has a category that is none.")
     if span is not None and (len(span) != 2 or any(type(bound) is not float for bound in span)):
         raise InvalidModel(f"{record.where} has a range that is none.")
-    return Column(**fields)
+    return Column(**fields, blank=blank)
 
 
 def _typed(record: Record, types: dict[str, tuple[type, ...]]) -> dict[str, Any]:
