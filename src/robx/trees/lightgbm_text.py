@@ -18,9 +18,8 @@ from robx.trees.records import Record
 
 VERSIONS = ("v3", "v4")
 HEADER_FIELDS = (
-    *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx"),
-    *("objective", "average_output", "feature_names", "monotone_constraints", "feature_infos"),
-    "tree_sizes",
+    "version num_class num_tree_per_iteration label_index max_feature_idx objective average_output "
+    "feature_names monotone_constraints feature_infos tree_sizes"
 )
 
 
@@ -57,7 +56,7 @@ def _fields(lines: Iterable[str], where: str) -> Record:
     for line in lines:
         name, equals, value = line.partition("=")
         if name in fields or not (equals or name == "average_output"):
-            raise InvalidModel(f"{where} has a line that is doubled or no field: {line[:40]!r}.")
+            raise InvalidModel(f"{where} has a line that is not a new field: {line[:40]!r}.")
         fields[name] = value
     return Record(fields, where)
 

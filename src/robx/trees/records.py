@@ -1,15 +1,14 @@
 """Reading values out of a parsed model file, none of which is trusted.
 
-`Record` wraps a JSON object. Every value is asked for with its type; what is absent, of another
-type or out of range raises, and so does a field that nobody asked for: a field that a parser does
-not know may change what the model means.
+Every value of a `Record` is asked for with its type; what is absent, of another type or out of
+range raises. So does a field that a parser does not know: it may change what the model means.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,15 +38,7 @@ def parse_number(text: object, where: str) -> float:
 
 
 class Record:
-    """A JSON object whose fields are asked for by name and type.
-
-    Parameters
-    ----------
-    value : object
-        The parsed JSON; anything but an object raises.
-    where : str
-        Its place in the file, for messages.
-    """
+    """A JSON object; `where` is its place in the file, for messages."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, Mapping):
@@ -58,9 +49,9 @@ class Record:
     def __contains__(self, name: str) -> bool:
         return name in self.fields
 
-    def only(self, known: Iterable[str]) -> Record:
-        """Raise if there is a field that the parser does not know."""
-        unknown = sorted(set(self.fields) - set(known))
+    def only(self, *known: str) -> Record:
+        """Raise if there is a field that the parser does not know; blanks part its names."""
+        unknown = sorted(set(self.fields) - set(" ".join(known).split()))
         if unknown:
             raise UnsupportedModel(
                 f"{self.where} has fields that robx does not know: {', '.join(unknown[:5])}. They "
@@ -114,24 +105,13 @@ class Record:
 
     def integers(self, name: str) -> NDArray[np.int64]:
         """Return the field as a vector of integers."""
-        array = self._vector(name)
-        whole = array.dtype.kind in "iub" or len(array) == 0
-        if not whole and (array.dtype.kind != "f" or (array != np.trunc(array)).any()):
-            raise InvalidModel(f"{self.where}.{name} must hold integers.")
-        with np.errstate(invalid="ignore"):
-            small = np.abs(array.astype(np.float64)) < 2**53 if len(array) else np.ones(0, bool)
-        if not small.all():
-            raise InvalidModel(f"{self.where}.{name} has an integer out of range.")
+        array = self.numbers(name)
+        if not (np.abs(array) < 2**53).all() or (array != np.trunc(array)).any():
+            raise InvalidModel(f"{self.where}.{name} must hold integers, of at most 53 bits.")
         return array.astype(np.int64)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return the field as a vector of numbers, which may be infinite."""
-        array = self._vector(name)
-        if array.dtype.kind not in "iufb" and len(array):
-            raise InvalidModel(f"{self.where}.{name} must hold numbers.")
-        return array.astype(np.float64)
-
-    def _vector(self, name: str) -> NDArray[Any]:
         value = self.any(name)
         try:
             array = np.asarray(value)
@@ -139,7 +119,9 @@ class Record:
             raise InvalidModel(f"{self.where}.{name} is not a plain list.") from error
         if not isinstance(value, (list, np.ndarray)) or array.ndim != 1:
             raise InvalidModel(f"{self.where}.{name} must be a flat list. Got {_short(value)}.")
-        return array
+        if array.dtype.kind not in "iufb" and len(array):
+            raise InvalidModel(f"{self.where}.{name} must hold numbers.")
+        return array.astype(np.float64)
 
 
 def _short(value: object) -> str:

@@ -38,8 +38,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.tables import Category, Column
-from robx.trees.build import Tree, assemble
-from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.build import Tree, assemble, assemble_classifier, codes_in
+from robx.trees.ensemble import TreeEnsemble
 from robx.trees.rounding import FLOAT32_LARGEST, up_to_float32
 from robx.trees.targets import choose_target, class_labels, wrapper_probability
 
@@ -129,7 +129,7 @@ def _scores_as(model: Any, kind: type) -> bool:
 def _tree_or_forest(model: Any, target: Category | None) -> TreeEnsemble:
     estimators = getattr(model, "estimators_", [model])
     if not estimators or not all(_scores_as(each, DecisionTreeClassifier) for each in estimators):
-        raise _not_known(model, "its estimators_ are no plain decision trees")
+        raise _not_known(model, "its estimators_ are not plain decision trees")
     classes = class_labels(model)
     chosen, place = choose_target(target, classes)
     trees = []
@@ -171,7 +171,7 @@ def _gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble:
         )
     columns = _float32_columns(model, takes_missing=False)
     base = _get(model, "_raw_predict_init")(_probe(model))[0]
-    return _boosted(model, target, trees, columns, base=base, slope=slope)
+    return _boosted(model, target, trees, columns, base, slope)
 
 
 def _hist_gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble:
@@ -182,8 +182,7 @@ def _hist_gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble
         for k, predictor in enumerate(each)
     ]
     base = np.ravel(_get(model, "_baseline_prediction"))
-    slope = _slope(model, len(base))
-    return _boosted(model, target, trees, columns, base=base, slope=slope)
+    return _boosted(model, target, trees, columns, base, _slope(model, len(base)))
 
 
 def _slope(model: Any, n_margins: int) -> float:
@@ -200,20 +199,16 @@ def _boosted(
     target: Category | None,
     trees: Sequence[Tree],
     columns: Sequence[Column],
-    *,
     base: NDArray[np.float64],
     slope: float,
 ) -> TreeEnsemble:
-    chosen, place = choose_target(target, class_labels(model))
-    link: Link = "softmax" if len(base) > 1 else ("one_minus_sigmoid", "sigmoid")[place]
-    return assemble(
+    return assemble_classifier(
         trees,
         columns,
         named=hasattr(model, "feature_names_in_"),
-        target=chosen,
+        target=target,
+        classes=class_labels(model),
         source=_source(model),
-        link=link,
-        target_index=place if link == "softmax" else 0,
         base=base.tolist(),
         slope=slope,
     )
@@ -257,13 +252,7 @@ def _hist_tree(model: Any, predictor: Any, order: NDArray[np.intp], index: int) 
     nodes = _check_fields(model, _get(predictor, "nodes"), HIST_NODE_FIELDS)
     is_leaf = nodes["is_leaf"] != 0
     by_category = np.flatnonzero((nodes["is_categorical"] != 0) & ~is_leaf)
-    bits = np.asarray(_get(predictor, "raw_left_cat_bitsets"), dtype="<u4")
-    left_codes = {
-        int(node): np.flatnonzero(
-            np.unpackbits(bits[nodes["bitset_idx"][node]].view(np.uint8), bitorder="little")
-        ).tolist()
-        for node in by_category
-    }
+    bits = np.asarray(_get(predictor, "raw_left_cat_bitsets"))
     return Tree(
         left=np.where(is_leaf, -1, nodes["left"].astype(np.int64)),
         right=np.where(is_leaf, -1, nodes["right"].astype(np.int64)),
@@ -272,7 +261,7 @@ def _hist_tree(model: Any, predictor: Any, order: NDArray[np.intp], index: int) 
         missing_left=nodes["missing_go_to_left"] != 0,
         value=nodes["value"],
         index=index,
-        categories=left_codes,
+        categories={int(n): codes_in(bits[nodes["bitset_idx"][n]]) for n in by_category},
     )
 
 

@@ -87,7 +87,7 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     if magic + b"\n" != MAGIC % FORMAT:
         raise UnsupportedModel(f"{where} has another format than {FORMAT}, the one robx reads.")
     text, _, body = rest.partition(b"\n")
-    root = parse_json(text, where).only(("ensemble", "digest", "arrays"))
+    root = parse_json(text, where).only("ensemble digest arrays")
     header = _typed(root.record("ensemble"), HEADER_TYPES)
     blank = lightgbm.BLANK if header["source"].startswith("LightGBM ") else " "
     columns = tuple(_column(c, blank) for c in root.record("ensemble").records("columns"))
@@ -153,7 +153,7 @@ def _column(record: Record, blank: str) -> Column:
 def _typed(record: Record, types: dict[str, tuple[type, ...]]) -> dict[str, Any]:
     """Read all fields of an object, each of the type that it was saved with."""
     fields = {name: record.any(name) for name in types}
-    for name, value in record.only([*types, "columns"]).fields.items():
+    for name, value in record.only(*types, "columns").fields.items():
         if name in types and type(value) not in types[name]:
             raise InvalidModel(f"{record.where}.{name} is a {type(value).__name__}.")
     return fields
