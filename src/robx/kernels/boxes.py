@@ -13,19 +13,19 @@ import math
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 
 
 @njit(nogil=True, cache=True)
 def _left_probabilities(
-    x: FloatArray,
-    spread: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    out: FloatArray,
+    x: AnyFloats,
+    spread: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    out: AnyFloats,
 ) -> None:
     """Chance that a noisy copy of x goes left, for each split."""
     for s in range(feature.shape[0]):
@@ -47,15 +47,15 @@ def _left_probabilities(
 @njit(nogil=True, cache=True)
 def _next_leaf(
     depth: int,
-    stack_node: IntArray,
-    stack_feature: IntArray,
-    stack_bounds: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    left_probability: FloatArray,
-    feature: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
+    stack_node: AnyInts,
+    stack_feature: AnyInts,
+    stack_bounds: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    left_probability: AnyFloats,
+    feature: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
 ) -> tuple[int, int, float]:
     """Go on to the next leaf that a noisy row can reach.
 
@@ -96,7 +96,7 @@ def _next_leaf(
 
 
 @njit(nogil=True, cache=True)
-def _start(root: int, chance: float, node: IntArray, feature: IntArray, bounds: FloatArray) -> int:
+def _start(root: int, chance: float, node: AnyInts, feature: AnyInts, bounds: AnyFloats) -> int:
     node[0], feature[0], bounds[0, 2] = root, -1, chance
     return 1
 
@@ -104,16 +104,16 @@ def _start(root: int, chance: float, node: IntArray, feature: IntArray, bounds: 
 @njit(nogil=True, cache=True)
 def _tree_mean(
     root: int,
-    stack_node: IntArray,
-    stack_feature: IntArray,
-    stack_bounds: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    left_probability: FloatArray,
-    feature: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
+    stack_node: AnyInts,
+    stack_feature: AnyInts,
+    stack_bounds: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    left_probability: AnyFloats,
+    feature: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
 ) -> float:
     """Expected value of one tree."""
     mean = 0.0
@@ -130,20 +130,20 @@ def _tree_mean(
 
 @njit(nogil=True, cache=True)
 def expected_sums(
-    X: FloatArray,
-    spread: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    tree_class: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
+    X: AnyFloats,
+    spread: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    tree_start: AnyInts,
+    tree_class: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
     stack_size: int,
-    out: FloatArray,
+    out: AnyFloats,
 ) -> None:
     """Add to ``out[row, class]`` the expected sum of leaf values under noise.
 
@@ -167,19 +167,19 @@ def expected_sums(
 
 @njit(nogil=True, cache=True)
 def variances(
-    X: FloatArray,
-    spread: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
+    X: AnyFloats,
+    spread: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    tree_start: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
     stack_size: int,
-    out: FloatArray,
+    out: AnyFloats,
 ) -> None:
     """Write to ``out[row]`` the variance of the sum of leaf values under noise.
 

@@ -24,8 +24,8 @@ import math
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.sets import HALF, Width, add_sets, aligned, cut_set
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
 
@@ -44,7 +44,7 @@ def _cell(z: float, low: float, high: float, cells: int) -> int:
 
 @njit(nogil=True, cache=True)
 def prefix_tables(
-    noise: FloatArray, order: IntArray, prefix: WordArray, ranked: FloatArray, start: IntArray
+    noise: AnyFloats, order: AnyInts, prefix: Words, ranked: AnyFloats, start: AnyInts
 ) -> int:
     """Fill the lookup tables for one block of draws.
 
@@ -96,19 +96,19 @@ def prefix_tables(
 
 @njit(nogil=True, cache=True)
 def _rank_splits(
-    x: FloatArray,
-    spread: FloatArray,
-    first_split: IntArray,
-    first_category: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    ranked: FloatArray,
-    start: IntArray,
+    x: AnyFloats,
+    spread: AnyFloats,
+    first_split: AnyInts,
+    first_category: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    ranked: AnyFloats,
+    start: AnyInts,
     steps: int,
     n_draws: int,
-    row_of_split: IntArray,
+    row_of_split: AnyInts,
 ) -> None:
     """Find, for each split, the row of the prefix table that holds the draws which go left."""
     n_rows = ranked.shape[1]
@@ -145,12 +145,12 @@ def _rank_splits(
 @njit(nogil=True, cache=True)
 def _walk(
     width: Width,
-    roots: IntArray,
-    nodes: IntArray,
-    row_of_split: IntArray,
-    prefix: WordArray,
-    sets: WordArray,
-    items: WordArray,
+    roots: AnyInts,
+    nodes: AnyInts,
+    row_of_split: AnyInts,
+    prefix: Words,
+    sets: Words,
+    items: Words,
 ) -> int:
     """Send the full set of draws, ``sets[0]``, down a few trees, breadth first.
 
@@ -189,7 +189,7 @@ def _walk(
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _add_moments(
-    total: FloatArray,
+    total: AnyFloats,
     n: int,
     divisor: float,
     slope: float,
@@ -198,8 +198,8 @@ def _add_moments(
     first_draw: int,
     n_draws: int,
     is_first: bool,
-    centre: FloatArray,
-    sums: FloatArray,
+    centre: AnyFloats,
+    sums: AnyFloats,
 ) -> None:
     """Turn the margins of one block into scores, and add up their moments around ``centre[0]``.
 
@@ -241,31 +241,31 @@ def _add_moments(
 @njit(nogil=True, cache=True)
 def moments(
     width: Width,
-    X: FloatArray,
-    spread: FloatArray,
-    first_split: IntArray,
-    first_category: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    nodes: IntArray,
-    roots: IntArray,
-    group_start: IntArray,
-    group_class: IntArray,
+    X: AnyFloats,
+    spread: AnyFloats,
+    first_split: AnyInts,
+    first_category: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    nodes: AnyInts,
+    roots: AnyInts,
+    group_start: AnyInts,
+    group_class: AnyInts,
     group_nodes: int,
-    base: FloatArray,
+    base: AnyFloats,
     divisor: float,
     slope: float,
     link: int,
     target: int,
-    prefix: WordArray,
-    ranked: FloatArray,
-    start: IntArray,
+    prefix: Words,
+    ranked: AnyFloats,
+    start: AnyInts,
     steps: int,
     n_draws: int,
-    centre: FloatArray,
-    sums: FloatArray,
+    centre: AnyFloats,
+    sums: AnyFloats,
 ) -> None:
     """Add up the moments of the score over all noisy copies of each row.
 

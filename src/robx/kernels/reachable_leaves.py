@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.leaf_boxes import (
     AGAINST,
     FLOOR,
@@ -28,7 +29,6 @@ from robx.kernels.leaf_boxes import (
     place_or_lose,
     sides,
 )
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
 
 @njit(nogil=True, cache=True)
@@ -37,10 +37,10 @@ def _rule_out(
     row: int,
     left: bool,
     by: int,
-    category_bits: WordArray,
-    code_start: IntArray,
-    code: FloatArray,
-    dead: IntArray,
+    category_bits: Words,
+    code_start: AnyInts,
+    code: AnyFloats,
+    dead: AnyInts,
 ) -> None:
     """Count a split by category against the levels that go the other way, or no longer."""
     for k in range(code_start[j], code_start[j + 1]):
@@ -52,26 +52,26 @@ def _rule_out(
 def next_leaf(
     root: int,
     depth: int,
-    now_left: BoolArray,
-    columns: FloatArray,
-    level_start: IntArray,
-    level_value: FloatArray,
-    code_start: IntArray,
-    code_level: FloatArray,
-    code: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    best: FloatArray,
-    path: IntArray,
-    side: IntArray,
-    saved: FloatArray,
-    box: FloatArray,
-    dead: IntArray,
+    now_left: Bools,
+    columns: AnyFloats,
+    level_start: AnyInts,
+    level_value: AnyFloats,
+    code_start: AnyInts,
+    code_level: AnyFloats,
+    code: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    best: AnyFloats,
+    path: AnyInts,
+    side: AnyInts,
+    saved: AnyFloats,
+    box: AnyFloats,
+    dead: AnyInts,
     worth: float,
     budget: float,
     norm: int,
@@ -150,12 +150,12 @@ def next_leaf(
 
 @njit(nogil=True, cache=True)
 def best_below(
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    sign: FloatArray,
-) -> FloatArray:
+    tree_start: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
+    sign: AnyFloats,
+) -> AnyFloats:
     """Largest leaf value below each node, times the tree's sign: (N,) float64."""
     out = np.empty(node_split.shape[0])
     for tree in range(sign.shape[0]):
@@ -169,14 +169,14 @@ def best_below(
 
 @njit(nogil=True, cache=True)
 def best_reachable(
-    X: FloatArray,
-    numbers: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    may_fill: BoolArray,
+    X: AnyFloats,
+    numbers: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    may_fill: Bools,
     trees: Trees,
     moves: Moves,
-    out: FloatArray,
+    out: AnyFloats,
 ) -> None:
     """Add to ``out[row, class]`` for each tree the best leaf that an applicant can reach.
 

@@ -15,39 +15,39 @@ import math
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.grids import nearest_allowed
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
 # --- live regions --------------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True)
 def clip_into_regions(
-    X: FloatArray,
-    numbers: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    points: FloatArray,
-    point_numbers: FloatArray,
-    missing_from: FloatArray,
-    missing_to: FloatArray,
-    kind: IntArray,
-    numerator: FloatArray,
-    denominator: FloatArray,
-    single: BoolArray,
-    level_start: IntArray,
-    level_value: FloatArray,
-    group_start: IntArray,
-    group_member: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    out: FloatArray,
+    X: AnyFloats,
+    numbers: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    points: AnyFloats,
+    point_numbers: AnyFloats,
+    missing_from: AnyFloats,
+    missing_to: AnyFloats,
+    kind: AnyInts,
+    numerator: AnyFloats,
+    denominator: AnyFloats,
+    single: Bools,
+    level_start: AnyInts,
+    level_value: AnyFloats,
+    group_start: AnyInts,
+    group_member: AnyInts,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    tree_start: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    out: AnyFloats,
 ) -> None:
     """Bring each applicant as near to home as the live region of a point of theirs reaches.
 
@@ -102,19 +102,19 @@ def clip_into_regions(
 
 @njit(nogil=True, cache=True)
 def _live_region(
-    own: FloatArray,
-    point: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    least: FloatArray,
-    most: FloatArray,
-    same: BoolArray,
+    own: AnyFloats,
+    point: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    tree_start: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    least: AnyFloats,
+    most: AnyFloats,
+    same: Bools,
 ) -> None:
     """Walk a point through all trees: numbers above `least`, up to `most`, go with it.
 
@@ -157,10 +157,10 @@ def _live_region(
 def _goes_left(
     value: float,
     split: int,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
 ) -> bool:
     row = category_row[split]
     if value != value:
@@ -176,16 +176,16 @@ def _goes_left(
 
 @njit(nogil=True, cache=True)
 def cell_values(
-    wanted: FloatArray,
+    wanted: AnyFloats,
     low: float,
     high: float,
-    cuts: FloatArray,
+    cuts: AnyFloats,
     kind: int,
     numerator: float,
     denominator: float,
     single: bool,
-    levels: FloatArray,
-    out: FloatArray,
+    levels: AnyFloats,
+    out: AnyFloats,
 ) -> None:
     """Write for each cell between cuts the allowed value nearest to what is wanted there.
 
@@ -210,14 +210,14 @@ def cell_values(
 
 @njit(nogil=True, cache=True)
 def sides(
-    numbers: FloatArray,
-    splits: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-) -> BoolArray:
+    numbers: AnyFloats,
+    splits: AnyInts,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+) -> Bools:
     """Tell which rows, in the model's numbers, go left at some splits: (n, len(splits)) bool."""
     out = np.empty((numbers.shape[0], splits.shape[0]), dtype=np.bool_)
     for i in range(numbers.shape[0]):
@@ -232,14 +232,14 @@ def sides(
 @njit(nogil=True, cache=True)
 def leaf_options(
     root: int,
-    node_split: IntArray,
-    node_right: IntArray,
-    split_axis: IntArray,
-    axis_start: IntArray,
-    left_start: IntArray,
-    left: BoolArray,
-    leaves: IntArray,
-    alive: BoolArray,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    split_axis: AnyInts,
+    axis_start: AnyInts,
+    left_start: AnyInts,
+    left: Bools,
+    leaves: AnyInts,
+    alive: Bools,
 ) -> int:
     """List the leaves of a tree that some choice of options reaches, and which options do.
 

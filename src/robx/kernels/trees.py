@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 
 
 @njit(nogil=True, cache=True)
-def preorder(left: IntArray, right: IntArray, start: IntArray, order: IntArray) -> int:
+def preorder(left: AnyInts, right: AnyInts, start: AnyInts, order: AnyInts) -> int:
     """Write the nodes that each root reaches, in preorder.
 
     Parameters
@@ -60,7 +60,7 @@ def preorder(left: IntArray, right: IntArray, start: IntArray, order: IntArray) 
 
 
 @njit(nogil=True, cache=True)
-def right_children(is_split: BoolArray) -> IntArray:
+def right_children(is_split: Bools) -> AnyInts:
     """Right child of every split of full binary trees in preorder; 0 at leaves.
 
     A tree that is not closed leaves its open splits at 0; nothing is read out of range.
@@ -80,7 +80,7 @@ def right_children(is_split: BoolArray) -> IntArray:
 
 
 @njit(nogil=True, cache=True)
-def depths(is_split: BoolArray) -> IntArray:
+def depths(is_split: Bools) -> AnyInts:
     """Number of splits above each node, for full binary trees in preorder."""
     found = np.empty(is_split.shape[0], dtype=np.int64)
     waiting = np.empty(is_split.shape[0] + 1, dtype=np.int64)
@@ -102,18 +102,18 @@ def depths(is_split: BoolArray) -> IntArray:
 
 @njit(nogil=True, cache=True)
 def margins(
-    X: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    tree_class: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    out: FloatArray,
+    X: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    tree_start: AnyInts,
+    tree_class: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
+    out: AnyFloats,
 ) -> None:
     """Add every tree's leaf value to ``out[row, class]``, tree by tree, in the dtype of ``out``.
 

@@ -29,7 +29,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 
 #: Points in a block: two vector registers, so that one is computed while the other is waited for.
 LANES = 16
@@ -39,20 +39,20 @@ NOTHING = 2.0**-53
 
 @njit(nogil=True, cache=True)
 def soft_sums(
-    Z: FloatArray,
-    steepness: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    tree_class: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    sums: FloatArray,
-    gradient: FloatArray,
+    Z: AnyFloats,
+    steepness: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    tree_start: AnyInts,
+    tree_class: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
+    sums: AnyFloats,
+    gradient: AnyFloats,
 ) -> None:
     """Add every tree's soft value to ``sums``, and its derivatives to ``gradient``.
 
@@ -106,14 +106,14 @@ def soft_sums(
 
 @njit(nogil=True, cache=True)
 def _fill_chances(
-    Z: FloatArray,
-    steepness: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    chance: FloatArray,
+    Z: AnyFloats,
+    steepness: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    chance: AnyFloats,
 ) -> None:
     """Chance of going right at each split, exactly 0 or 1 where a point is routed hard."""
     for s in range(feature.shape[0]):
@@ -142,16 +142,16 @@ def _fill_chances(
 def _walk(
     root: int,
     first_slope: int,
-    chance: FloatArray,
-    feature: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    path: IntArray,
-    side: IntArray,
-    reach: FloatArray,
-    found: FloatArray,
-    slope: FloatArray,
+    chance: AnyFloats,
+    feature: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
+    path: AnyInts,
+    side: AnyInts,
+    reach: AnyFloats,
+    found: AnyFloats,
+    slope: AnyFloats,
 ) -> None:
     """Write one tree's values to ``found[0]`` and add to the slope of each column.
 
@@ -192,7 +192,7 @@ def _walk(
 # --- operations on lanes ------------------------------------------------------------------------
 
 
-def _send(reach: FloatArray, depth: int, chance: FloatArray, split: int, right: int) -> bool:
+def _send(reach: AnyFloats, depth: int, chance: AnyFloats, split: int, right: int) -> bool:
     """Chance of getting to a child, in ``reach[depth + 1]``; returns whether there is any."""
     share = chance[split] if right else 1 - chance[split]
     child = reach[depth] * share
@@ -202,18 +202,18 @@ def _send(reach: FloatArray, depth: int, chance: FloatArray, split: int, right: 
     return bool(child.any())
 
 
-def _weigh(reach: FloatArray, depth: int, value: float, found: FloatArray, to: int) -> None:
+def _weigh(reach: AnyFloats, depth: int, value: float, found: AnyFloats, to: int) -> None:
     """Chance times value of a leaf."""
     found[to] = reach[depth] * value
 
 
 def _join(
-    found: FloatArray,
+    found: AnyFloats,
     left: int,
     to: int,
-    chance: FloatArray,
+    chance: AnyFloats,
     split: int,
-    slope: FloatArray,
+    slope: AnyFloats,
     column: int,
 ) -> None:
     """Add up a split's two branches, ``left`` and ``left + 1``, and its part of the slope."""

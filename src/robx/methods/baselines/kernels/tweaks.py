@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools
 from robx.kernels.leaf_boxes import (
     AGAINST,
     OWN,
@@ -24,7 +25,6 @@ from robx.kernels.leaf_boxes import (
     sides,
 )
 from robx.kernels.reachable_leaves import next_leaf
-from robx.kernels.types import BoolArray, FloatArray, IntArray
 
 #: Where a path leaves a choice of categories, at most so many are tried.
 CHOICES = 16
@@ -32,7 +32,7 @@ CHOICES = 16
 
 @njit(nogil=True, cache=True)
 def candidates(
-    person: Person, trees: Trees, moves: Moves, points: FloatArray, costs: FloatArray
+    person: Person, trees: Trees, moves: Moves, points: AnyFloats, costs: AnyFloats
 ) -> int:
     """Write the cheapest points that lie in a better leaf of some tree than the person does now.
 
@@ -122,7 +122,7 @@ def candidates(
 
 
 @njit(nogil=True, cache=True)
-def _leaf_of(root: int, now_left: BoolArray, node_split: IntArray, node_right: IntArray) -> int:
+def _leaf_of(root: int, now_left: Bools, node_split: AnyInts, node_right: AnyInts) -> int:
     node = root
     while node_split[node] >= 0:
         node = node + 1 if now_left[node_split[node]] else node_right[node]
@@ -146,20 +146,20 @@ def _cost(
 @njit(nogil=True, cache=True)
 def _list_moves(
     n: int,
-    path: IntArray,
-    feature: IntArray,
-    node_split: IntArray,
-    columns: FloatArray,
-    box: FloatArray,
-    dead: IntArray,
-    code_start: IntArray,
-    code_level: FloatArray,
-    group: IntArray,
-    group_start: IntArray,
-    group_member: IntArray,
-    group_optional: BoolArray,
-    place: IntArray,
-    value: FloatArray,
+    path: AnyInts,
+    feature: AnyInts,
+    node_split: AnyInts,
+    columns: AnyFloats,
+    box: AnyFloats,
+    dead: AnyInts,
+    code_start: AnyInts,
+    code_level: AnyFloats,
+    group: AnyInts,
+    group_start: AnyInts,
+    group_member: AnyInts,
+    group_optional: Bools,
+    place: AnyInts,
+    value: AnyFloats,
 ) -> tuple[int, int]:
     """List the columns that move into a leaf in its n-th way, and where to.
 
@@ -199,7 +199,7 @@ def _list_moves(
 
 
 @njit(nogil=True, cache=True)
-def _take_slot(heap: IntArray, costs: FloatArray, count: int, cost: float) -> int:
+def _take_slot(heap: AnyInts, costs: AnyFloats, count: int, cost: float) -> int:
     """Find room for a candidate among the cheapest, and note its cost; -1 if it is not one.
 
     ``heap`` orders the slots, the dearest first: no parent is cheaper than its children.
