@@ -31,29 +31,21 @@ from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.grids import FREE, LEVELS, nearest_allowed
+from robx.kernels.trees import Trees
 
 LOW, HIGH, VALUE, AGAINST, FLOOR, UNKNOWN = range(6)
 OWN, LEAST, MOST, FILL, KIND, NUMERATOR, DENOMINATOR, SINGLE, INSIDE = range(9)
 MISSING, TO_MISSING, ZERO, UNIT = range(9, 13)
 
 
-class Trees(NamedTuple):
-    """An ensemble's arrays (see `robx.kernels.trees`), and what its leaves do to the score.
+class RankedTrees(NamedTuple):
+    """An ensemble, and what its leaves do to the score.
 
     ``sign[tree]`` is 1 where larger leaf values raise the score and -1 where they lower it; `best`
     is what `best_below` makes of that, and `longest` the greatest depth.
     """
 
-    feature: AnyInts
-    threshold: AnyFloats
-    missing_left: Bools
-    category_row: AnyInts
-    category_bits: Words
-    tree_start: AnyInts
-    tree_class: AnyInts
-    node_split: AnyInts
-    node_right: AnyInts
-    leaf_value: AnyFloats
+    trees: Trees
     sign: AnyFloats
     best: AnyFloats
     longest: int
@@ -149,15 +141,16 @@ def dead_levels(person: Person, moves: Moves) -> AnyInts:
 @njit(nogil=True, cache=True)
 def sides(person: Person, trees: Trees) -> Bools:
     """Whether the person's point of now goes left, for each split."""
-    left = np.empty(trees.feature.shape[0], dtype=np.bool_)
-    for split in range(trees.feature.shape[0]):
-        value = person.now_numbers[trees.feature[split]]
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    left = np.empty(feature.shape[0], dtype=np.bool_)
+    for split in range(feature.shape[0]):
+        value = person.now_numbers[feature[split]]
         if value != value:
-            left[split] = trees.missing_left[split]
-        elif trees.category_row[split] < 0:
-            left[split] = value <= trees.threshold[split]
+            left[split] = missing_left[split]
+        elif category_row[split] < 0:
+            left[split] = value <= threshold[split]
         else:
-            left[split] = has_code(trees.category_bits, trees.category_row[split], value)
+            left[split] = has_code(category_bits, category_row[split], value)
     return left
 
 

@@ -20,7 +20,7 @@ from robx.kernels.leaf_boxes import (
     VALUE,
     Moves,
     Person,
-    Trees,
+    RankedTrees,
     column_table,
     count_levels,
     dead_levels,
@@ -29,6 +29,7 @@ from robx.kernels.leaf_boxes import (
     place_or_lose,
     sides,
 )
+from robx.kernels.trees import Trees
 
 
 @njit(nogil=True, cache=True)
@@ -149,14 +150,9 @@ def next_leaf(
 
 
 @njit(nogil=True, cache=True)
-def best_below(
-    tree_start: AnyInts,
-    node_split: AnyInts,
-    node_right: AnyInts,
-    leaf_value: AnyFloats,
-    sign: AnyFloats,
-) -> AnyFloats:
+def best_below(trees: Trees, sign: AnyFloats) -> AnyFloats:
     """Largest leaf value below each node, times the tree's sign: (N,) float64."""
+    tree_start, _, node_split, node_right, leaf_value = trees[5:]
     out = np.empty(node_split.shape[0])
     for tree in range(sign.shape[0]):
         for node in range(tree_start[tree + 1] - 1, tree_start[tree] - 1, -1):
@@ -174,7 +170,7 @@ def best_reachable(
     low: AnyFloats,
     high: AnyFloats,
     may_fill: Bools,
-    trees: Trees,
+    ranked: RankedTrees,
     moves: Moves,
     out: AnyFloats,
 ) -> None:
@@ -192,28 +188,23 @@ def best_reachable(
         Their bounds.
     may_fill : (n, d) bool
         Which of their missing values may be filled; the others stay missing.
-    trees, moves
-        See `Trees` and `Moves`.
+    ranked, moves
+        See `RankedTrees` and `Moves`.
     out : (n, C)
         Sums of leaf values; starts as the base.
     """
-    # Taken out once: a tuple counts its arrays' users at every look.
-    feature, threshold, category_row = trees.feature, trees.threshold, trees.category_row
-    category_bits, node_split, node_right = trees.category_bits, trees.node_split, trees.node_right
+    trees, sign, best, longest = ranked
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    tree_start, tree_class, node_split, node_right, leaf_value = trees[5:]
     level_start, level_value, code_start = moves.level_start, moves.level_value, moves.code_start
-    code_level, code, best, sign = moves.code_level, moves.code, trees.best, trees.sign
-    leaf_value, tree_start, missing_left = trees.leaf_value, trees.tree_start, trees.missing_left
-    path, side = np.empty(trees.longest + 1, np.int64), np.empty(trees.longest + 1, np.int64)
-    saved = np.empty((trees.longest + 1, 7))
+    code_level, code = moves.code_level, moves.code
+    path, side = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
+    saved = np.empty((longest + 1, 7))
     for i in range(X.shape[0]):
         person = Person(X[i], low[i], high[i], may_fill[i], X[i], numbers[i])
-        columns, box, dead = (
-            column_table(person, moves),
-            open_box(person),
-            dead_levels(person, moves),
-        )
-        now_left = sides(person, trees)
-        for tree in range(trees.tree_class.shape[0]):
+        columns, box = column_table(person, moves), open_box(person)
+        dead, now_left = dead_levels(person, moves), sides(person, trees)
+        for tree in range(tree_class.shape[0]):
             found, depth, worth = -1, -1, -np.inf
             while True:
                 leaf, depth = next_leaf(
@@ -226,4 +217,4 @@ def best_reachable(
                 if leaf < 0:
                     break
                 found, worth = leaf, sign[tree] * float(leaf_value[leaf])
-            out[i, trees.tree_class[tree]] += leaf_value[found]
+            out[i, tree_class[tree]] += leaf_value[found]

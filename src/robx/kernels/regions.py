@@ -17,6 +17,7 @@ from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.grids import nearest_allowed
+from robx.kernels.trees import Trees
 
 # --- live regions --------------------------------------------------------------------------------
 
@@ -39,14 +40,7 @@ def clip_into_regions(
     level_value: AnyFloats,
     group_start: AnyInts,
     group_member: AnyInts,
-    feature: AnyInts,
-    threshold: AnyFloats,
-    missing_left: Bools,
-    category_row: AnyInts,
-    category_bits: Words,
-    tree_start: AnyInts,
-    node_split: AnyInts,
-    node_right: AnyInts,
+    trees: Trees,
     out: AnyFloats,
 ) -> None:
     """Bring each applicant as near to home as the live region of a point of theirs reaches.
@@ -67,10 +61,7 @@ def clip_into_regions(
     d = X.shape[1]
     least, most, same = np.empty(d), np.empty(d), np.empty(d, dtype=np.bool_)
     for i in range(X.shape[0]):
-        _live_region(
-            numbers[i], point_numbers[i], feature, threshold, missing_left, category_row,
-            category_bits, tree_start, node_split, node_right, least, most, same,
-        )  # fmt: skip
+        _live_region(numbers[i], point_numbers[i], trees, least, most, same)
         for j in range(d):
             x, z = X[i, j], points[i, j]
             out[i, j] = z
@@ -104,14 +95,7 @@ def clip_into_regions(
 def _live_region(
     own: AnyFloats,
     point: AnyFloats,
-    feature: AnyInts,
-    threshold: AnyFloats,
-    missing_left: Bools,
-    category_row: AnyInts,
-    category_bits: Words,
-    tree_start: AnyInts,
-    node_split: AnyInts,
-    node_right: AnyInts,
+    trees: Trees,
     least: AnyFloats,
     most: AnyFloats,
     same: Bools,
@@ -121,6 +105,8 @@ def _live_region(
     ``same[j]`` tells whether the other row's value goes with it. A column that the model splits by
     category, or in which the point has nothing, gets an empty box: only `same` counts there.
     """
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    tree_start, node_split, node_right = trees.tree_start, trees.node_split, trees.node_right
     least[:], most[:], same[:] = -np.inf, np.inf, True
     for tree in range(tree_start.shape[0] - 1):
         node = tree_start[tree]
@@ -190,7 +176,7 @@ def cell_values(
     """Write for each cell between cuts the allowed value nearest to what is wanted there.
 
     Cell k holds the numbers above ``cuts[k - 1]`` and up to ``cuts[k]``. NaN where it holds no
-    allowed value; a wish of NaN is one for the middle of what is possible.
+    allowed value; where NaN is wanted, the middle of what is possible is.
     """
     for k in range(cuts.shape[0] + 1):
         least, most = low, high
@@ -200,25 +186,18 @@ def cell_values(
             most = min(high, cuts[k])
         out[k] = math.nan
         if least <= most:
-            wish = wanted[k]
-            if wish != wish:
-                wish = 0.5 * least + 0.5 * most
+            value = wanted[k]
+            if value != value:
+                value = 0.5 * least + 0.5 * most
             out[k] = nearest_allowed(
-                wish, least, most, kind, numerator, denominator, single, levels
+                value, least, most, kind, numerator, denominator, single, levels
             )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
-def sides(
-    numbers: AnyFloats,
-    splits: AnyInts,
-    feature: AnyInts,
-    threshold: AnyFloats,
-    missing_left: Bools,
-    category_row: AnyInts,
-    category_bits: Words,
-) -> Bools:
+def sides(numbers: AnyFloats, splits: AnyInts, trees: Trees) -> Bools:
     """Tell which rows, in the model's numbers, go left at some splits: (n, len(splits)) bool."""
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
     out = np.empty((numbers.shape[0], splits.shape[0]), dtype=np.bool_)
     for i in range(numbers.shape[0]):
         for k in range(splits.shape[0]):

@@ -39,7 +39,7 @@ class Ground:
     problem: Problem
     ensemble: TreeEnsemble
     rules: Rules
-    trees: leaf_boxes.Trees
+    trees: leaf_boxes.RankedTrees
     moves: leaf_boxes.Moves
 
     @classmethod
@@ -48,18 +48,9 @@ class Ground:
         ensemble = problem.model
         assert isinstance(ensemble, TreeEnsemble)  # noqa: S101 - checked at the door
         sign = _signs(ensemble)
-        trees = leaf_boxes.Trees(
-            *ensemble.kernel_arrays,
-            sign,
-            reachable_leaves.best_below(
-                ensemble.tree_start,
-                ensemble.node_split,
-                ensemble.node_right,
-                ensemble.leaf_value,
-                sign,
-            ),
-            ensemble.stack_size // 3,
-        )
+        arrays = ensemble.kernel_arrays
+        best = reachable_leaves.best_below(arrays, sign)
+        trees = leaf_boxes.RankedTrees(arrays, sign, best, ensemble.stack_size // 3)
         return cls(problem, ensemble, problem.rules, trees, _moves(problem, norm, epsilon))
 
     def home(self, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
@@ -97,7 +88,7 @@ class Ground:
         The margin tells points apart where the score is 0 or 1 to all digits.
         """
         sums = self._base(len(matrix))
-        margins(self.problem.model_numbers(matrix), *self.trees[:-3], sums)
+        margins(self.problem.model_numbers(matrix), self.ensemble.kernel_arrays, sums)
         return self.ensemble.probability(sums), self._lead(sums)
 
     def bound(

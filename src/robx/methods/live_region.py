@@ -104,7 +104,6 @@ def _towards_home(problem: Problem, people: Applicants, points: Floats) -> Float
     missing_from, missing_to = np.array(ranges, dtype=np.float64).T.copy()
     members = [np.zeros(0, dtype=np.int64), *rules.groups.values()]
     group_start = np.cumsum([0, *map(len, members[1:])]).astype(np.int64)
-    arrays = ensemble.kernel_arrays
     out = np.empty_like(points)
 
     def run(part: slice) -> None:
@@ -120,8 +119,7 @@ def _towards_home(problem: Problem, people: Applicants, points: Floats) -> Float
             *rules.grid,
             group_start,
             np.concatenate(members).astype(np.int64),
-            *arrays[:6],
-            *arrays[7:9],
+            ensemble.kernel_arrays,
             out[part],
         )
 

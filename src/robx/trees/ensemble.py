@@ -28,9 +28,7 @@ from robx.trees.walk import Walk, make_walk
 Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
 LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
 
-Ints = NDArray[np.int32]
-#: Five arrays of splits and five of trees.
-KernelArrays = tuple[Ints, Floats, Any, Ints, Any, Any, Ints, Ints, Ints, Any]
+Indices = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +83,14 @@ class TreeEnsemble(Model):
     divisor: float
     slope: float
     base: NDArray[Any]
-    split_feature: Ints
+    split_feature: Indices
     split_threshold: Floats
     split_missing_left: NDArray[np.bool_]
-    split_category: Ints
+    split_category: Indices
     category_bits: NDArray[np.uint64]
     tree_start: NDArray[np.int64]
-    tree_class: Ints
-    node_split: Ints
+    tree_class: Indices
+    node_split: Indices
     leaf_value: NDArray[Any]
 
     def __post_init__(self) -> None:
@@ -128,14 +126,14 @@ class TreeEnsemble(Model):
         return len(self.leaf_value)
 
     @cached_property
-    def node_right(self) -> Ints:
+    def node_right(self) -> Indices:
         """Right child of each node: (N,) int32, 0 at leaves."""
         return _frozen(np.asarray(kernels.right_children(self.node_split >= 0), dtype=np.int32))
 
     @cached_property
-    def kernel_arrays(self) -> KernelArrays:
-        """Splits and trees in the order in which kernels take them."""
-        return (
+    def kernel_arrays(self) -> kernels.Trees:
+        """Splits and trees as kernels take them."""
+        return kernels.Trees(
             self.split_feature,
             self.split_threshold,
             self.split_missing_left,
@@ -219,7 +217,7 @@ class TreeEnsemble(Model):
             )
         sums = np.empty((len(matrix), len(self.base)), dtype=self.leaf_value.dtype)
         sums[:] = self.base
-        kernels.margins(matrix, *self.kernel_arrays, sums)
+        kernels.margins(matrix, self.kernel_arrays, sums)
         return self.probability(sums)
 
     def probability(self, sums: NDArray[Any]) -> Floats:

@@ -88,7 +88,7 @@ def _axis(
     zero = np.array([_zero_is_missing(e.columns[j]) for j in columns])
     fits = np.isfinite(cost) & ~(lost & ~(zero & (values == 0))).any(axis=1)
     splits = np.concatenate([np.arange(e.first_split[j], e.first_split[j + 1]) for j in columns])
-    left = regions.sides(numbers, splits, *e.kernel_arrays[:5])
+    left = regions.sides(numbers, splits, e.kernel_arrays)
     kept = np.flatnonzero(fits)
     kept = kept[np.argsort(cost[kept], kind="stable")]
     if merge and len(kept):
