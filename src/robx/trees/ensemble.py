@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 from robx.arrays import Floats
 from robx.errors import InvalidInput, InvalidModel
 from robx.kernels import trees as kernels
+from robx.kernels.neighbourhood import Walk
 from robx.tables import Category, Column, check_columns, read_matrix
 from robx.trees.model import Model
-from robx.trees.walk import Walk, make_walk
+from robx.trees.walk import make_walk
 
 Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
+#: In the order in which `robx.kernels.neighbourhood` numbers them.
 LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
 
 Indices = NDArray[np.int32]
@@ -149,14 +151,7 @@ class TreeEnsemble(Model):
     @cached_property
     def walk(self) -> Walk:
         """The same trees as `robx.kernels.neighbourhood` walks them."""
-        return make_walk(
-            self.node_split,
-            self.node_right,
-            self.leaf_value,
-            self.tree_start,
-            self.tree_class,
-            self.base,
-        )
+        return make_walk(self, LINKS.index(self.link))
 
     @cached_property
     def stack_size(self) -> int:
@@ -168,12 +163,6 @@ class TreeEnsemble(Model):
         """Where each column's splits begin: (d + 1,) int64."""
         edges = np.searchsorted(self.split_feature, np.arange(len(self.columns) + 1))
         return _frozen(edges.astype(np.int64))
-
-    @cached_property
-    def first_category_split(self) -> NDArray[np.int64]:
-        """Where, among each column's splits, those by category begin: (d,) int64."""
-        by_category = np.array([column.is_category for column in self.columns], dtype=bool)
-        return _frozen(np.where(by_category, self.first_split[:-1], self.first_split[1:]))
 
     def score(self, X: object) -> Floats:
         """Probability of the target class for each row.
