@@ -31,6 +31,19 @@ Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
 LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
 
 Indices = NDArray[np.int32]
+#: What each array may be made of.
+ARRAY_TYPES = {
+    "base": ("f4", "f8"),
+    "split_feature": ("i4",),
+    "split_threshold": ("f8",),
+    "split_missing_left": ("?",),
+    "split_category": ("i4",),
+    "category_bits": ("u8",),
+    "tree_start": ("i8",),
+    "tree_class": ("i4",),
+    "node_split": ("i4",),
+    "leaf_value": ("f4", "f8"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,26 +315,17 @@ def _check(e: TreeEnsemble) -> None:
 
 
 def _complaints(e: TreeEnsemble) -> Iterator[str]:
-    n_splits, n_nodes, n_leaves = len(e.split_feature), len(e.node_split), len(e.leaf_value)
     n_trees, n_classes = len(e.tree_class), len(e.base)
-    expected: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "base": (e.leaf_value.dtype, (n_classes,)),
-        "split_feature": (np.int32, (n_splits,)),
-        "split_threshold": (np.float64, (n_splits,)),
-        "split_missing_left": (np.bool_, (n_splits,)),
-        "split_category": (np.int32, (n_splits,)),
-        "category_bits": (np.uint64, e.category_bits.shape),
-        "tree_start": (np.int64, (n_trees + 1,)),
-        "tree_class": (np.int32, (n_trees,)),
-        "node_split": (np.int32, (n_nodes,)),
-        "leaf_value": (e.leaf_value.dtype, (n_leaves,)),
-    }
-    for name, (dtype, shape) in expected.items():
+    for name, types in ARRAY_TYPES.items():
         array = getattr(e, name)
-        if array.dtype != dtype or array.shape != shape:
-            yield f"{name} is {array.dtype}{array.shape}, not {np.dtype(dtype)}{shape}"
-    if e.leaf_value.dtype not in (np.float32, np.float64) or e.category_bits.ndim != 2:
-        yield "leaf_value or category_bits has the wrong type"
+        size = len(e.split_feature) if name.startswith("split_") else len(array)
+        shape = (size, *array.shape[1:]) if name == "category_bits" else (size,)
+        if not any(array.dtype == kind for kind in types) or array.shape != shape:
+            yield f"{name} is {array.dtype}{array.shape}, not {np.dtype(types[0])}{shape}"
+    if e.base.dtype != e.leaf_value.dtype or e.category_bits.ndim != 2:
+        yield "base and leaf_value differ in type, or category_bits is not a matrix"
+    if len(e.tree_start) != n_trees + 1:
+        yield f"tree_start has {len(e.tree_start)} entries for {n_trees} trees"
     if e.link not in LINKS or not (np.isfinite(e.slope) and np.isfinite(e.divisor) and e.divisor):
         yield "the link, slope or divisor is unknown"
     if n_classes < 1 or (e.link != "softmax" and n_classes != 1):

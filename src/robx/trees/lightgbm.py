@@ -28,7 +28,7 @@ from robx.tables import Category, Column, as_pandas
 from robx.trees import child
 from robx.trees.build import Tree, assemble_classifier, codes_in, count_codes
 from robx.trees.ensemble import TreeEnsemble
-from robx.trees.lightgbm_text import integers, numbers, sections
+from robx.trees.lightgbm_text import sections
 from robx.trees.records import Record
 from robx.trees.targets import (
     class_labels,
@@ -173,10 +173,10 @@ def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
     record.only(TREE_FIELDS)
     n_leaves = record.integer("num_leaves", low=1)
     n_splits = n_leaves - 1
-    value = numbers(record, "leaf_value", n_leaves)
-    feature = integers(record, "split_feature", n_splits)
-    threshold = numbers(record, "threshold", n_splits)
-    decision = integers(record, "decision_type", n_splits)
+    value = record.numbers("leaf_value", n_leaves)
+    feature = record.integers("split_feature", n_splits)
+    threshold = record.numbers("threshold", n_splits)
+    decision = record.integers("decision_type", n_splits)
     missing = decision >> MISSING_SHIFT
     if ((decision < 0) | (missing > MISSING_NAN)).any():
         raise InvalidModel(f"{record.where} has a decision_type out of range.")
@@ -199,7 +199,7 @@ def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
 
 def _children(record: Record, name: str, n_splits: int) -> NDArray[np.int64]:
     """Read the children, with the leaves (which count down from -1) numbered after the splits."""
-    nodes = integers(record, name, n_splits)
+    nodes = record.integers(name, n_splits)
     if ((nodes >= n_splits) | (nodes < -n_splits - 1)).any():
         raise InvalidModel(f"{record.where} has a {name} that is not one of its nodes.")
     return np.where(nodes < 0, n_splits - 1 - nodes, nodes)
@@ -222,8 +222,8 @@ def _left_codes(
         raise InvalidModel(f"{record.where} has sets of categories that do not fit its splits.")
     if not len(nodes):
         return {}
-    words = integers(record, "cat_threshold")
-    ends = integers(record, "cat_boundaries", len(nodes) + 1)
+    words = record.integers("cat_threshold")
+    ends = record.integers("cat_boundaries", len(nodes) + 1)
     if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any():
         raise InvalidModel(f"{record.where} has cat_boundaries that do not fit its cat_threshold.")
     if ((words < 0) | (words >= 2**32)).any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -103,24 +104,26 @@ class Record:
             )
         return int(value)
 
-    def integers(self, name: str) -> NDArray[np.int64]:
+    def integers(self, name: str, size: int | None = None) -> NDArray[np.int64]:
         """Return the field as a vector of integers."""
-        array = self.numbers(name)
+        array = self.numbers(name, size)
         if not (np.abs(array) < 2**53).all() or (array != np.trunc(array)).any():
             raise InvalidModel(f"{self.where}.{name} must hold integers, of at most 53 bits.")
         return array.astype(np.int64)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return the field as a vector of numbers, which may be infinite."""
+    def numbers(self, name: str, size: int | None = None) -> NDArray[np.float64]:
+        """Return the field as a vector of numbers, which may be infinite; blanks part a text's."""
         value = self.any(name)
+        message = f"{self.where}.{name} must be a list of numbers. Got {_short(value)}."
         try:
-            array = np.asarray(value)
+            is_text = isinstance(value, str) and re.fullmatch(r"[-+.0-9einfa ]*", value)
+            array = np.array(value.split(), np.float64) if is_text else np.asarray(value)
         except (ValueError, OverflowError) as error:
-            raise InvalidModel(f"{self.where}.{name} is not a plain list.") from error
-        if not isinstance(value, (list, np.ndarray)) or array.ndim != 1:
-            raise InvalidModel(f"{self.where}.{name} must be a flat list. Got {_short(value)}.")
-        if array.dtype.kind not in "iufb" and len(array):
-            raise InvalidModel(f"{self.where}.{name} must hold numbers.")
+            raise InvalidModel(message) from error
+        if array.ndim != 1 or (array.dtype.kind not in "iufb" and len(array)):
+            raise InvalidModel(message)
+        if size is not None and len(array) != size:
+            raise InvalidModel(f"{self.where}.{name} has {len(array)} values; expected {size}.")
         return array.astype(np.float64)
 
 

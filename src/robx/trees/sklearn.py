@@ -11,8 +11,8 @@ names, whether or not the training table had any.
 columns to the front and turns each category into its rank among the training categories; one that
 was not trained on counts as missing.
 
-Files of such models are read by `robx.trees.skops`; pickles are not. Node arrays are read in the
-layout of scikit-learn 1.5 to 1.9; in any other one nothing is guessed.
+Node arrays are read in the layout of scikit-learn 1.5 to 1.9; in any other one nothing is guessed.
+Files of such models are read by `robx.trees.skops`.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from robx.tables import Category, Column
 from robx.trees.build import Tree, assemble, assemble_classifier, codes_in
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.rounding import FLOAT32_LARGEST, up_to_float32
-from robx.trees.targets import choose_target, class_labels, wrapper_probability
+from robx.trees.targets import (
+    choose_target,
+    class_labels,
+    not_a_classifier,
+    wrapper_probability,
+)
 
 #: Methods that take part in scoring: a subclass that changes one is not the model that we know.
 SCORING = (
-    "predict_proba",
-    "decision_function",
-    "_raw_predict",
-    "_raw_predict_init",
-    "_predict_iterations",
-    "_preprocess_X",
-    "_validate_X_predict",
+    "predict_proba decision_function _raw_predict _raw_predict_init _predict_iterations "
+    "_preprocess_X _validate_X_predict"
 )
 NODE_FIELDS = (
     "left_child right_child feature threshold impurity n_node_samples weighted_n_node_samples "
@@ -66,33 +66,9 @@ SLOPES = {"HalfBinomialLoss": 1.0, "HalfMultinomialLoss": 1.0, "ExponentialLoss"
 
 
 def from_model(model: Any, target: Category | None) -> TreeEnsemble | None:
-    """Import a tree, a forest or boosted trees; None for any other kind of classifier.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        A `DecisionTreeClassifier`, `ExtraTreeClassifier`, `RandomForestClassifier`,
-        `ExtraTreesClassifier`, `GradientBoostingClassifier` or `HistGradientBoostingClassifier`, or
-        a subclass that scores as these do.
-    target : label, optional
-        The class whose probability is the score.
-
-    Returns
-    -------
-    TreeEnsemble or None
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> tree = DecisionTreeClassifier().fit([[1.0], [2.0], [3.0]], ["no", "no", "yes"])
-    >>> from_model(tree, "yes").score([[2.4], [2.6]])
-    array([0., 1.])
-    """
+    """Import a tree, a forest or boosted trees; None for any other kind of classifier."""
     if isinstance(model, RegressorMixin) and not hasattr(model, "predict_proba"):
-        raise UnsupportedModel(
-            f"{type(model).__name__} is a regressor: robx needs a classifier, for the probability "
-            "of a class."
-        )
+        raise not_a_classifier(model)
     parse = next((parse for kind, parse in PARSERS.items() if _scores_as(model, kind)), None)
     if parse is None:
         return None
@@ -119,7 +95,7 @@ def _scores_as(model: Any, kind: type) -> bool:
     # Looked up statically: scikit-learn hides some methods behind a descriptor that makes new ones.
     return isinstance(model, kind) and all(
         getattr_static(type(model), name, None) is getattr_static(kind, name, None)
-        for name in SCORING
+        for name in SCORING.split()
     )
 
 
@@ -145,7 +121,7 @@ def _tree_or_forest(model: Any, target: Category | None) -> TreeEnsemble:
     takes_missing = _get(estimators[0], "_support_missing_values")(_probe(model))
     return assemble(
         trees,
-        _float32_columns(model, takes_missing=bool(takes_missing)),
+        _float32_columns(model, bool(takes_missing)),
         named=hasattr(model, "feature_names_in_"),
         target=chosen,
         source=_source(model),
@@ -279,10 +255,8 @@ def _names(model: Any) -> list[str]:
     return [str(name) for name in getattr(model, "feature_names_in_", made_up)]
 
 
-def _float32_columns(model: Any, *, takes_missing: bool) -> list[Column]:
-    return [
-        Column(name, takes_missing=takes_missing, largest=FLOAT32_LARGEST) for name in _names(model)
-    ]
+def _float32_columns(model: Any, takes_missing: bool) -> list[Column]:
+    return [Column(n, takes_missing=takes_missing, largest=FLOAT32_LARGEST) for n in _names(model)]
 
 
 def _hist_columns(model: Any) -> tuple[list[Column], NDArray[np.intp]]:
