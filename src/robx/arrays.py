@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+#: Of any width, as kernels take them.
+AnyFloats = NDArray[np.floating[Any]]
+AnyInts = NDArray[np.integer[Any]]
 
 
 def same(a: NDArray[Any], b: NDArray[Any]) -> Bools:

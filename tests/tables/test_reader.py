@@ -16,7 +16,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 
 import robx
 from oracles import toy_data
-from robx.tables import Column, column_names, read_matrix, take
+from robx.tables import Column, column_names, positions, read_matrix, take
 from robx.trees import TreeEnsemble
 
 X, Y = toy_data(200, 3)
@@ -92,7 +92,7 @@ def test_take_gives_the_asked_rows_in_the_asked_order(make: Callable[[], Any]) -
 
 def test_take_finds_columns_by_the_model_s_spelling() -> None:
     frame = pd.DataFrame({"y": [1.0, 2.0], "a b": [3.0, 4.0], 0: [5.0, 6.0]})
-    some = take(frame, np.array([1]), ["0", "a_b", "y"])
+    some = take(frame, np.array([1]), ["0", Column("a_b", blank="_"), "y"])
     assert list(some.columns) == [0, "a b", "y"]
     assert some.to_numpy().tolist() == [[6.0, 4.0, 2.0]]
 
@@ -228,6 +228,29 @@ def test_names_with_blanks_are_found_as_lightgbm_writes_them() -> None:
     assert ensemble.score(turned).tolist() == ensemble.score(frame).tolist()
     with pytest.raises(robx.InvalidInput, match=r"more than one column named 'a_b'"):
         ensemble.score(frame.assign(a_b=0.0))
+
+
+def test_only_lightgbm_writes_an_underscore_for_a_blank() -> None:
+    ensemble = trained(FRAME.rename(columns={"a": "a_b"}))
+    with pytest.raises(robx.InvalidInput, match=r"columns: 'a_b'\. It has these .*: 'a b'\."):
+        ensemble.score(FRAME.rename(columns={"a": "a b"}))
+
+
+@pytest.mark.parametrize(
+    ("names", "places"),
+    [
+        (["a b", "c d", "e f"], [0, 1, 2]),
+        (["e f", "a_b", "c d"], [1, 2, 0]),
+        (["c d", "e f", "a b"], [2, 0, 1]),
+    ],
+)
+def test_positions_are_found_by_the_spelling_of_each_column(
+    names: list[str], places: list[int]
+) -> None:
+    assert positions([Column("a_b", blank="_"), Column("c d"), "e f"], names) == places
+    for wrong in ("c_d", "e_f"):
+        with pytest.raises(robx.InvalidInput, match="lacks 1 of the model's columns"):
+            positions([Column("a_b", blank="_"), Column("c d"), "e f"], [*names[:2], wrong])
 
 
 def test_a_model_without_names_takes_columns_as_they_stand() -> None:

@@ -163,7 +163,7 @@ def test_the_code_for_unseen_may_be_listed() -> None:
         ({"right": np.array([-1, -1, -1])}, r"Tree 1 has a node with only one child\."),
         ({"left": np.array([3, -1, -1])}, r"Tree 1 has a child that is not one of its 3 nodes\."),
         ({"right": np.array([-2, -1, -1])}, r"Tree 1 has a child that is not one of its 3 nodes"),
-        ({"left": np.array([0, -1, -1])}, r"Tree 1 reaches a node twice: it is no tree\."),
+        ({"left": np.array([0, -1, -1])}, r"Tree 1 reaches a node twice: it is not a tree\."),
         ({"left": np.array([2, -1, -1])}, r"Tree 1 reaches a node twice"),
         ({"feature": np.array([2, 0, 0])}, r"Tree 1 splits on column 2; the model has 2\."),
         ({"feature": np.array([-1, 0, 0])}, r"Tree 1 splits on column -1; the model has 2\."),

@@ -319,7 +319,7 @@ def _name_all(model: Any) -> None:
         (lambda m: _tree(m).update(splits=_tree(m)["splits"] * 15), "60 levels"),
         (lambda m: _tree(m).update(splits=None), "16 leaf values; its 0 splits"),
         (lambda m: _tree(m)["leaf_values"].__setitem__(0, float("nan")), "not a finite number"),
-        (lambda m: _tree(m)["leaf_values"].__setitem__(0, "0.1"), "must hold numbers"),
+        (lambda m: _tree(m)["leaf_values"].__setitem__(0, "0.1"), "must be a list of numbers"),
         (lambda m: _split(m).update(float_feature_index=77), "splits column 77"),
         (lambda m: _split(m).update(split_index=10**6), "uses border 1000000 of"),
         (lambda m: _split(m).update(split_index=-1), "split_index must be an integer"),

@@ -79,7 +79,7 @@ def test_no_array_can_be_written_to(ensemble: TreeEnsemble) -> None:
             array[...] = 0
 
 
-@pytest.mark.parametrize("name", ["node_right", "first_split", "first_category_split"])
+@pytest.mark.parametrize("name", ["node_right", "first_split"])
 def test_what_is_worked_out_from_the_arrays_cannot_be_written_to_either(name: str) -> None:
     assert not getattr(PLAIN, name).flags.writeable
 
@@ -272,7 +272,7 @@ def coded(**traits: Any) -> Any:
 
 
 BROKEN: dict[str, tuple[Any, str]] = {
-    "base of another type": (retyped("base", "f8"), r"base is float64\(1,\), not float32\(1,\)"),
+    "base of another type": (retyped("base", "f8"), r"base and leaf_value differ in type"),
     "features as int64": (retyped("split_feature", "i8"), r"split_feature is int64\(\d+,\), not"),
     "narrow thresholds": (retyped("split_threshold", "f4"), r"split_threshold is float32"),
     "sides as numbers": (retyped("split_missing_left", "i1"), r"split_missing_left is int8"),
@@ -289,14 +289,17 @@ BROKEN: dict[str, tuple[Any, str]] = {
         lambda e: {"split_threshold": e.split_threshold[:-1]},
         r"split_threshold is float64\(\d+,\), not float64\(\d+,\)",
     ),
-    "one start less": (lambda e: {"tree_start": e.tree_start[:-1]}, r"tree_start is int64\(5,\)"),
+    "one start less": (
+        lambda e: {"tree_start": e.tree_start[:-1]},
+        r"tree_start has 5 entries for 5",
+    ),
     "whole numbers as leaves": (
         lambda e: {"leaf_value": e.leaf_value.astype("i4"), "base": e.base.astype("i4")},
-        r"leaf_value or category_bits has the wrong type",
+        r"base is int32\(1,\), not float32\(1,\)",
     ),
     "flat bits": (
         lambda e: {"category_bits": e.category_bits[0]},
-        r"leaf_value or category_bits has the wrong type",
+        r"or category_bits is not a matrix",
     ),
     "unknown link": (lambda e: {"link": "probit"}, r"the link, slope or divisor is unknown"),
     "no slope": (lambda e: {"slope": np.nan}, r"the link, slope or divisor is unknown"),

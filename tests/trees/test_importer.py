@@ -210,7 +210,7 @@ def test_a_pickle_is_never_loaded(ending: str, tmp_path: Path) -> None:
     with pytest.raises(
         robx.UnsupportedModel,
         match=rf"'model{ending}' is a pickle, which runs code when it is loaded; robx does "
-        r"not\. If you trust it, load it yourself and pass the model; or save the model with "
+        r"not load it\. If you trust it, load it yourself and pass the model; or save it with "
         r"skops\.io\.dump\.",
     ):
         robx.import_model(path)

@@ -521,7 +521,9 @@ def test_a_model_that_is_not_fitted_is_an_error(kind: type) -> None:
     ],
 )
 def test_a_regressor_is_refused(kind: type) -> None:
-    with pytest.raises(robx.UnsupportedModel, match=f"{kind.__name__} is a regressor.*classifier"):
+    with pytest.raises(
+        robx.UnsupportedModel, match=f"{kind.__name__} is not a classifier.*BlackBox"
+    ):
         robx.import_model(kind(max_depth=2).fit(X, Y))
 
 

@@ -102,6 +102,16 @@ def test_what_is_read_back_is_what_was_saved(name: str, tmp_path: Path) -> None:
     assert stabilities[0] == stabilities[1]
 
 
+def test_blanks_in_names_are_known_by_the_source_and_not_written(tmp_path: Path) -> None:
+    blanks = FRAME.rename(columns={"a": "my a"})
+    saved = robx.import_model(lightgbm().fit(blanks, Y), X=blanks)
+    assert isinstance(saved, TreeEnsemble)
+    assert not any("blank" in column for column in saved.header()["columns"])
+    saved.save(tmp_path / "model.robx")
+    read = robx.import_model(tmp_path / "model.robx", X=blanks)
+    assert read.score(blanks[["d", "my a", "c", "b"]]).tolist() == saved.score(blanks).tolist()
+
+
 ENSEMBLE = robx.import_model(xgboost().fit(FRAME, Y))
 assert isinstance(ENSEMBLE, TreeEnsemble)
 
@@ -159,8 +169,8 @@ def test_the_target_may_be_said_again_but_not_changed(path: Path) -> None:
     assert robx.import_model(path, target=1) == ENSEMBLE
     with pytest.raises(
         robx.InvalidInput,
-        match=r"The file model\.robx scores the probability of 1; it cannot be asked for 0\. "
-        r"Import the original model again with that target\.",
+        match=r"The file model\.robx scores the probability of 1, not of 0\. Import the original "
+        r"model again with that target\.",
     ):
         robx.import_model(path, target=0)
 
@@ -198,7 +208,7 @@ def test_damage_is_told_apart_by_its_message(
 def test_another_format_is_refused(path: Path, number: bytes) -> None:
     path.write_bytes(path.read_bytes().replace(b"ensemble 1", b"ensemble " + number, 1))
     with pytest.raises(
-        robx.UnsupportedModel, match=r"has another format than 1, the one robx reads\."
+        robx.UnsupportedModel, match=r"is not in format 1, the one that robx reads\."
     ):
         robx.import_model(path)
 
@@ -311,11 +321,14 @@ def test_a_field_of_the_header_of_another_type_is_refused(path: Path, name: str)
 HOSTILE_COLUMN: dict[str, tuple[str, list[Any]]] = {
     "name": (r"columns\[0\]\.name is a \w+\.", [None, 3, ["a"]]),
     "n_codes": (r"n_codes is a \w+\.|too short for its column", [True, 1.0, "1", -1, 64, 10**40]),
-    "categories": (r"categories is a \w+\.|category that is none", ["ab", {}, [None], [[1]]]),
+    "categories": (
+        r"categories is a \w+\.|category that is not a label",
+        ["ab", {}, [None], [[1]]],
+    ),
     "by_value": (r"by_value is a \w+\.", [None, 0]),
     "unseen_is_missing": (r"unseen_is_missing is a \w+\.", ["", 1]),
     "missing_range": (
-        r"missing_range is a|a range that is none",
+        r"missing_range is a|a range that is not two",
         [0.0, [], [1.0], [1.0, 2.0, 3.0], [1, 2], ["a", "b"], [None, None]],
     ),
     "takes_missing": (r"takes_missing is a \w+\.", [None, 1]),

@@ -13,21 +13,14 @@ import math
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.arrays import AnyFloats, AnyInts
+from robx.kernels.trees import Trees
 
 
 @njit(nogil=True, cache=True)
-def _left_probabilities(
-    x: FloatArray,
-    spread: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    out: FloatArray,
-) -> None:
+def _left_probabilities(x: AnyFloats, spread: AnyFloats, trees: Trees, out: AnyFloats) -> None:
     """Chance that a noisy copy of x goes left, for each split."""
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
     for s in range(feature.shape[0]):
         j = feature[s]
         value = x[j]
@@ -47,15 +40,15 @@ def _left_probabilities(
 @njit(nogil=True, cache=True)
 def _next_leaf(
     depth: int,
-    stack_node: IntArray,
-    stack_feature: IntArray,
-    stack_bounds: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    left_probability: FloatArray,
-    feature: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
+    stack_node: AnyInts,
+    stack_feature: AnyInts,
+    stack_bounds: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    left_probability: AnyFloats,
+    feature: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
 ) -> tuple[int, int, float]:
     """Go on to the next leaf that a noisy row can reach.
 
@@ -96,7 +89,7 @@ def _next_leaf(
 
 
 @njit(nogil=True, cache=True)
-def _start(root: int, chance: float, node: IntArray, feature: IntArray, bounds: FloatArray) -> int:
+def _start(root: int, chance: float, node: AnyInts, feature: AnyInts, bounds: AnyFloats) -> int:
     node[0], feature[0], bounds[0, 2] = root, -1, chance
     return 1
 
@@ -104,16 +97,16 @@ def _start(root: int, chance: float, node: IntArray, feature: IntArray, bounds: 
 @njit(nogil=True, cache=True)
 def _tree_mean(
     root: int,
-    stack_node: IntArray,
-    stack_feature: IntArray,
-    stack_bounds: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    left_probability: FloatArray,
-    feature: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
+    stack_node: AnyInts,
+    stack_feature: AnyInts,
+    stack_bounds: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    left_probability: AnyFloats,
+    feature: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
 ) -> float:
     """Expected value of one tree."""
     mean = 0.0
@@ -130,34 +123,20 @@ def _tree_mean(
 
 @njit(nogil=True, cache=True)
 def expected_sums(
-    X: FloatArray,
-    spread: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    tree_class: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    stack_size: int,
-    out: FloatArray,
+    X: AnyFloats, spread: AnyFloats, trees: Trees, stack_size: int, out: AnyFloats
 ) -> None:
     """Add to ``out[row, class]`` the expected sum of leaf values under noise.
 
     ``stack_size`` is three times the depth of the deepest tree, and one.
     """
+    feature, tree_start, tree_class = trees.feature, trees.tree_start, trees.tree_class
+    node_split, node_right, leaf_value = trees.node_split, trees.node_right, trees.leaf_value
     left_probability = np.empty(feature.shape[0])
     low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
     node, of = np.empty(stack_size, np.int64), np.empty(stack_size, np.int64)
     bounds = np.empty((stack_size, 3))
     for i in range(X.shape[0]):
-        _left_probabilities(
-            X[i], spread, feature, threshold, missing_left, category_row, category_bits,
-            left_probability,
-        )  # fmt: skip
+        _left_probabilities(X[i], spread, trees, left_probability)
         for tree in range(tree_class.shape[0]):
             out[i, tree_class[tree]] += _tree_mean(
                 tree_start[tree], node, of, bounds, low, high, left_probability, feature,
@@ -167,19 +146,7 @@ def expected_sums(
 
 @njit(nogil=True, cache=True)
 def variances(
-    X: FloatArray,
-    spread: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    stack_size: int,
-    out: FloatArray,
+    X: AnyFloats, spread: AnyFloats, trees: Trees, stack_size: int, out: AnyFloats
 ) -> None:
     """Write to ``out[row]`` the variance of the sum of leaf values under noise.
 
@@ -187,6 +154,8 @@ def variances(
     that leaf's box. Values are taken as differences from their tree's mean, so that a tree which
     noise does not touch adds exactly nothing.
     """
+    feature, tree_start = trees.feature, trees.tree_start
+    node_split, node_right, leaf_value = trees.node_split, trees.node_right, trees.leaf_value
     n_trees = tree_start.shape[0] - 1
     left_probability = np.empty(feature.shape[0])
     low, high = np.zeros(X.shape[1]), np.ones(X.shape[1])
@@ -196,10 +165,7 @@ def variances(
     bounds_2 = np.empty((stack_size, 3))
     mean = np.empty(n_trees)
     for i in range(X.shape[0]):
-        _left_probabilities(
-            X[i], spread, feature, threshold, missing_left, category_row, category_bits,
-            left_probability,
-        )  # fmt: skip
+        _left_probabilities(X[i], spread, trees, left_probability)
         for tree in range(n_trees):
             mean[tree] = _tree_mean(
                 tree_start[tree], node, of, bounds, low, high, left_probability, feature,

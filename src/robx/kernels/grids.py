@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray
+from robx.arrays import AnyFloats, AnyInts, Bools
 
 FREE, STEP, LEVELS = 0, 1, 2
 #: From here on steps are finer than the numbers themselves: any number is on the grid.
@@ -31,7 +31,7 @@ def nearest_allowed(
     numerator: float,
     denominator: float,
     single: bool,
-    levels: FloatArray,
+    levels: AnyFloats,
 ) -> float:
     """Value of a grid in ``[low, high]`` that is nearest to `value`; NaN if there is none."""
     if kind == LEVELS:
@@ -70,18 +70,18 @@ def _place(k: float, numerator: float, denominator: float, single: bool) -> floa
 
 @njit(nogil=True, cache=True)
 def snap(
-    Z: FloatArray,
-    X: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    may_fill: BoolArray,
-    kind: IntArray,
-    numerator: FloatArray,
-    denominator: FloatArray,
-    single: BoolArray,
-    level_start: IntArray,
-    level_value: FloatArray,
-    out: FloatArray,
+    Z: AnyFloats,
+    X: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    may_fill: Bools,
+    kind: AnyInts,
+    numerator: AnyFloats,
+    denominator: AnyFloats,
+    single: Bools,
+    level_start: AnyInts,
+    level_value: AnyFloats,
+    out: AnyFloats,
 ) -> None:
     """Write for each wanted point in `Z` the nearest values that the applicant in `X` may have.
 
@@ -117,14 +117,14 @@ def snap(
 
 @njit(nogil=True, cache=True)
 def settle_groups(
-    Z: FloatArray,
-    X: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    group_start: IntArray,
-    group_member: IntArray,
-    optional: BoolArray,
-    out: FloatArray,
+    Z: AnyFloats,
+    X: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    group_start: AnyInts,
+    group_member: AnyInts,
+    optional: Bools,
+    out: AnyFloats,
 ) -> None:
     """Set exactly one member of each one-hot group: the one that `Z` wants most.
 

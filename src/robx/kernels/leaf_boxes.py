@@ -29,33 +29,25 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.grids import FREE, LEVELS, nearest_allowed
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.kernels.trees import Trees
 
 LOW, HIGH, VALUE, AGAINST, FLOOR, UNKNOWN = range(6)
 OWN, LEAST, MOST, FILL, KIND, NUMERATOR, DENOMINATOR, SINGLE, INSIDE = range(9)
 MISSING, TO_MISSING, UNIT = range(9, 12)
 
 
-class Trees(NamedTuple):
-    """An ensemble's arrays (see `robx.kernels.trees`), and what its leaves do to the score.
+class RankedTrees(NamedTuple):
+    """An ensemble, and what its leaves do to the score.
 
     ``sign[tree]`` is 1 where larger leaf values raise the score and -1 where they lower it; `best`
     is what `best_below` makes of that, and `longest` the greatest depth.
     """
 
-    feature: IntArray
-    threshold: FloatArray
-    missing_left: BoolArray
-    category_row: IntArray
-    category_bits: WordArray
-    tree_start: IntArray
-    tree_class: IntArray
-    node_split: IntArray
-    node_right: IntArray
-    leaf_value: FloatArray
-    sign: FloatArray
-    best: FloatArray
+    trees: Trees
+    sign: AnyFloats
+    best: AnyFloats
     longest: int
 
 
@@ -68,25 +60,25 @@ class Moves(NamedTuple):
     ``code_start[j + 1]``; ``group[j]`` is the one-hot group of a column or -1.
     """
 
-    kind: IntArray
-    numerator: FloatArray
-    denominator: FloatArray
-    single: BoolArray
-    level_start: IntArray
-    level_value: FloatArray
-    inside: FloatArray
-    missing_from: FloatArray
-    missing_to: FloatArray
-    code_start: IntArray
-    code_level: FloatArray
-    code: FloatArray
-    group: IntArray
-    group_start: IntArray
-    group_member: IntArray
-    group_optional: BoolArray
-    unit: FloatArray
-    fill_cost: FloatArray
-    is_label: BoolArray
+    kind: AnyInts
+    numerator: AnyFloats
+    denominator: AnyFloats
+    single: Bools
+    level_start: AnyInts
+    level_value: AnyFloats
+    inside: AnyFloats
+    missing_from: AnyFloats
+    missing_to: AnyFloats
+    code_start: AnyInts
+    code_level: AnyFloats
+    code: AnyFloats
+    group: AnyInts
+    group_start: AnyInts
+    group_member: AnyInts
+    group_optional: Bools
+    unit: AnyFloats
+    fill_cost: AnyFloats
+    is_label: Bools
     norm: int
 
 
@@ -96,19 +88,19 @@ class Person(NamedTuple):
     ``now`` is the point from which they move and ``now_numbers`` the same in the model's numbers.
     """
 
-    own: FloatArray
-    low: FloatArray
-    high: FloatArray
-    may_fill: BoolArray
-    now: FloatArray
-    now_numbers: FloatArray
+    own: AnyFloats
+    low: AnyFloats
+    high: AnyFloats
+    may_fill: Bools
+    now: AnyFloats
+    now_numbers: AnyFloats
 
 
 # --- made ready for a walk -----------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True)
-def column_table(person: Person, moves: Moves) -> FloatArray:
+def column_table(person: Person, moves: Moves) -> AnyFloats:
     """What a walk needs to know of each column, side by side: (d, 12)."""
     out = np.empty((person.own.shape[0], 12))
     for j in range(person.own.shape[0]):
@@ -127,7 +119,7 @@ def column_table(person: Person, moves: Moves) -> FloatArray:
 
 
 @njit(nogil=True, cache=True)
-def open_box(person: Person) -> FloatArray:
+def open_box(person: Person) -> AnyFloats:
     """No conditions: (d, 6)."""
     box = np.zeros((person.own.shape[0], 6))
     box[:, LOW], box[:, HIGH] = -np.inf, np.inf
@@ -135,7 +127,7 @@ def open_box(person: Person) -> FloatArray:
 
 
 @njit(nogil=True, cache=True)
-def dead_levels(person: Person, moves: Moves) -> IntArray:
+def dead_levels(person: Person, moves: Moves) -> AnyInts:
     """1 for each listed level that the applicant cannot have or the model does not know."""
     dead = np.zeros(moves.code.shape[0], dtype=np.int64)
     for j in range(person.own.shape[0]):
@@ -148,22 +140,23 @@ def dead_levels(person: Person, moves: Moves) -> IntArray:
 
 
 @njit(nogil=True, cache=True)
-def sides(person: Person, trees: Trees) -> BoolArray:
+def sides(person: Person, trees: Trees) -> Bools:
     """Whether the person's point of now goes left, for each split."""
-    left = np.empty(trees.feature.shape[0], dtype=np.bool_)
-    for split in range(trees.feature.shape[0]):
-        value = person.now_numbers[trees.feature[split]]
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    left = np.empty(feature.shape[0], dtype=np.bool_)
+    for split in range(feature.shape[0]):
+        value = person.now_numbers[feature[split]]
         if value != value:
-            left[split] = trees.missing_left[split]
-        elif trees.category_row[split] < 0:
-            left[split] = value <= trees.threshold[split]
+            left[split] = missing_left[split]
+        elif category_row[split] < 0:
+            left[split] = value <= threshold[split]
         else:
-            left[split] = has_code(trees.category_bits, trees.category_row[split], value)
+            left[split] = has_code(category_bits, category_row[split], value)
     return left
 
 
 @njit(nogil=True, cache=True)
-def has_code(category_bits: WordArray, row: int, value: float) -> bool:
+def has_code(category_bits: Words, row: int, value: float) -> bool:
     """Whether a set of categories has a code."""
     code = int(value)
     return bool((category_bits[row, code >> 6] >> np.uint64(code & 63)) & np.uint64(1) != 0)
@@ -177,10 +170,10 @@ def _on_grid(
     wanted: float,
     low: float,
     high: float,
-    columns: FloatArray,
+    columns: AnyFloats,
     j: int,
-    level_start: IntArray,
-    level_value: FloatArray,
+    level_start: AnyInts,
+    level_value: AnyFloats,
 ) -> float:
     kind, single = int(columns[j, KIND]), columns[j, SINGLE] != 0
     step, parts = float(columns[j, NUMERATOR]), float(columns[j, DENOMINATOR])
@@ -192,11 +185,11 @@ def _on_grid(
 
 @njit(nogil=True, cache=True)
 def place(
-    columns: FloatArray,
-    box: FloatArray,
+    columns: AnyFloats,
+    box: AnyFloats,
     j: int,
-    level_start: IntArray,
-    level_value: FloatArray,
+    level_start: AnyInts,
+    level_value: AnyFloats,
 ) -> float:
     """Where a number goes that must be in the column's box; NaN if it cannot be.
 
@@ -236,7 +229,7 @@ def place(
 
 @njit(nogil=True, cache=True)
 def count_levels(
-    j: int, own: float, code_start: IntArray, code_level: FloatArray, dead: IntArray
+    j: int, own: float, code_start: AnyInts, code_level: AnyFloats, dead: AnyInts
 ) -> int:
     """Number of levels that the path leaves; only their own, where it is among them."""
     count = 0
@@ -250,7 +243,7 @@ def count_levels(
 
 @njit(nogil=True, cache=True)
 def nth_level(
-    j: int, own: float, code_start: IntArray, code_level: FloatArray, dead: IntArray, n: int
+    j: int, own: float, code_start: AnyInts, code_level: AnyFloats, dead: AnyInts, n: int
 ) -> float:
     """Level number n of those, counted round and round."""
     at = n % count_levels(j, own, code_start, code_level, dead)
@@ -269,11 +262,11 @@ def nth_level(
 def _may_be(
     value: float,
     j: int,
-    columns: FloatArray,
-    box: FloatArray,
-    code_start: IntArray,
-    code_level: FloatArray,
-    dead: IntArray,
+    columns: AnyFloats,
+    box: AnyFloats,
+    code_start: AnyInts,
+    code_level: AnyFloats,
+    dead: AnyInts,
 ) -> bool:
     """Whether a member of a group may be off (0) or set (1), and then follows the path."""
     if value == 1 and not columns[j, LEAST] <= 1 <= columns[j, MOST]:
@@ -288,14 +281,14 @@ def _may_be(
 
 @njit(nogil=True, cache=True)
 def choose_member(
-    members: IntArray,
+    members: AnyInts,
     optional: bool,
     n: int,
-    columns: FloatArray,
-    box: FloatArray,
-    code_start: IntArray,
-    code_level: FloatArray,
-    dead: IntArray,
+    columns: AnyFloats,
+    box: AnyFloats,
+    code_start: AnyInts,
+    code_level: AnyFloats,
+    dead: AnyInts,
 ) -> tuple[int, int]:
     """Count the ways to settle a one-hot group as the path asks, and give the n-th of them.
 

@@ -7,18 +7,18 @@ import math
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import FloatArray
+from robx.arrays import AnyFloats
 
 
 @njit(nogil=True, cache=True)
 def factors(
-    points: FloatArray,
-    columns: FloatArray,
-    reach: FloatArray,
-    density: FloatArray,
+    points: AnyFloats,
+    columns: AnyFloats,
+    reach: AnyFloats,
+    density: AnyFloats,
     k: int,
     tiny: float,
-    out: FloatArray,
+    out: AnyFloats,
 ) -> None:
     """Fill in the local outlier factor of each point.
 

@@ -32,9 +32,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray
+from robx.arrays import AnyFloats, AnyInts, Bools
 
-Tree = tuple[IntArray, FloatArray, IntArray, IntArray, IntArray, IntArray, FloatArray]
+Tree = tuple[AnyInts, AnyFloats, AnyInts, AnyInts, AnyInts, AnyInts, AnyFloats]
 
 LEAF_SIZE = 128  # fastest on a million rows like HELOC; 64 and 256 are 10 to 15% slower
 
@@ -46,7 +46,7 @@ NUMBER, LABEL, FILL = range(3)
 
 @njit(nogil=True, cache=True)
 def _survey(
-    rows: FloatArray, members: IntArray, centre: FloatArray, box: FloatArray, moments: FloatArray
+    rows: AnyFloats, members: AnyInts, centre: AnyFloats, box: AnyFloats, moments: AnyFloats
 ) -> None:
     """Write the range of each column, and the moments of its known values about the centre."""
     box[:, 0], box[:, 1] = np.inf, -np.inf
@@ -66,7 +66,7 @@ def _survey(
 
 
 @njit(nogil=True, cache=True)
-def _widest(box: FloatArray, moments: FloatArray, unit: FloatArray, label: BoolArray) -> int:
+def _widest(box: AnyFloats, moments: AnyFloats, unit: AnyFloats, label: Bools) -> int:
     """Column in which the rows differ most, by their squared costs; -1 if they differ in none.
 
     The variance does better than the range, which a single row far out can stretch.
@@ -85,7 +85,7 @@ def _widest(box: FloatArray, moments: FloatArray, unit: FloatArray, label: BoolA
 
 @njit(nogil=True, cache=True)
 def _divide(
-    rows: FloatArray, members: IntArray, j: int, all_known: bool, cut: float, spare: IntArray
+    rows: AnyFloats, members: AnyInts, j: int, all_known: bool, cut: float, spare: AnyInts
 ) -> int:
     """Bring the rows that go left to the front, keeping the order on both sides.
 
@@ -105,7 +105,7 @@ def _divide(
 
 
 @njit(nogil=True, cache=True)
-def build(rows: FloatArray, unit: FloatArray, label: BoolArray, leaf_size: int) -> Tree:
+def build(rows: AnyFloats, unit: AnyFloats, label: Bools, leaf_size: int) -> Tree:
     """Build the tree.
 
     Parameters
@@ -184,16 +184,16 @@ def build(rows: FloatArray, unit: FloatArray, label: BoolArray, leaf_size: int) 
 
 @njit(nogil=True, cache=True)
 def _terms(
-    q: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    may_fill: BoolArray,
-    fill_cost: FloatArray,
-    unit: FloatArray,
-    label: BoolArray,
-    column: IntArray,
-    kind: IntArray,
-    term: FloatArray,
+    q: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    may_fill: Bools,
+    fill_cost: AnyFloats,
+    unit: AnyFloats,
+    label: Bools,
+    column: AnyInts,
+    kind: AnyInts,
+    term: AnyFloats,
 ) -> int:
     """List the columns that can cost something, with value, limits and unit; their number."""
     count = 0
@@ -216,10 +216,10 @@ def _terms(
 
 @njit(nogil=True, cache=True)
 def _bound(
-    box: FloatArray,
-    column: IntArray,
-    kind: IntArray,
-    term: FloatArray,
+    box: AnyFloats,
+    column: AnyInts,
+    kind: AnyInts,
+    term: AnyFloats,
     count: int,
     norm: int,
     limit: float,
@@ -252,15 +252,15 @@ def _bound(
 
 @njit(nogil=True, cache=True)
 def _measure(
-    cells: FloatArray,
+    cells: AnyFloats,
     size: int,
-    column: IntArray,
-    kind: IntArray,
-    term: FloatArray,
+    column: AnyInts,
+    kind: AnyInts,
+    term: AnyFloats,
     count: int,
     norm: int,
     limit: float,
-    total: FloatArray,
+    total: AnyFloats,
 ) -> bool:
     """Write the raw distances of a leaf's rows; False as soon as all are above the limit.
 
@@ -305,7 +305,7 @@ def _precedes(raw: float, row: int, other_raw: float, other_row: int) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _replace(kept_raw: FloatArray, kept_row: IntArray, size: int, raw: float, row: int) -> None:
+def _replace(kept_raw: AnyFloats, kept_row: AnyInts, size: int, raw: float, row: int) -> None:
     """Put a row in place of the last of those kept, which stands on top of their heap."""
     at, child = 0, 1
     while child < size:
@@ -321,7 +321,7 @@ def _replace(kept_raw: FloatArray, kept_row: IntArray, size: int, raw: float, ro
 
 
 @njit(nogil=True, cache=True)
-def _sort(kept_raw: FloatArray, kept_row: IntArray) -> None:
+def _sort(kept_raw: AnyFloats, kept_row: AnyInts) -> None:
     """Bring a heap into order."""
     for size in range(kept_raw.shape[0] - 1, 0, -1):
         raw, row = kept_raw[size], kept_row[size]
@@ -331,26 +331,26 @@ def _sort(kept_raw: FloatArray, kept_row: IntArray) -> None:
 
 @njit(nogil=True, cache=True)
 def query(
-    order: IntArray,
-    cells: FloatArray,
-    start: IntArray,
-    stop: IntArray,
-    least: IntArray,
-    right: IntArray,
-    box: FloatArray,
-    unit: FloatArray,
-    label: BoolArray,
-    q: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    may_fill: BoolArray,
-    fill_cost: FloatArray,
+    order: AnyInts,
+    cells: AnyFloats,
+    start: AnyInts,
+    stop: AnyInts,
+    least: AnyInts,
+    right: AnyInts,
+    box: AnyFloats,
+    unit: AnyFloats,
+    label: Bools,
+    q: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    may_fill: Bools,
+    fill_cost: AnyFloats,
     norm: int,
-    skip: BoolArray,
-    after_raw: FloatArray,
-    after_row: IntArray,
-    out_row: IntArray,
-    out_raw: FloatArray,
+    skip: Bools,
+    after_raw: AnyFloats,
+    after_row: AnyInts,
+    out_row: AnyInts,
+    out_raw: AnyFloats,
 ) -> None:
     """Find the k nearest adapted rows of each applicant, by raw distance and then row number.
 

@@ -20,14 +20,70 @@ Steps 2 and 3 rest on the vector instructions in `robx.kernels.sets`.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.sets import HALF, Width, add_sets, aligned, cut_set
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
+
+
+class Walk(NamedTuple):
+    """An ensemble as it is walked with sets of draws.
+
+    Parameters
+    ----------
+    first_split, first_category : (d + 1,), (d,) int64
+        Where each feature's splits begin, and those among them that are by category.
+    threshold, missing_left, category_row, category_bits
+        The splits: see `robx.kernels.trees`.
+    nodes : (I, 4) uint32
+        For each split node: its split; its left and its right child, as a node or, for a leaf, as
+        the bits of its float32 value; and 1 if the left child is a leaf plus 2 if the right is.
+    roots : (R,) uint32
+        The first node of each tree that has any.
+    group_start, group_class : (G + 1,), (G,) int64
+        Runs of trees that are walked together, all of one class, with at most `group_nodes` nodes.
+    base : (C,) float64
+        Start of each margin, with the values of trees that are one leaf.
+    divisor, slope, link, target
+        How margins become a score.
+    """
+
+    first_split: AnyInts
+    first_category: AnyInts
+    threshold: AnyFloats
+    missing_left: Bools
+    category_row: AnyInts
+    category_bits: Words
+    nodes: AnyInts
+    roots: AnyInts
+    group_start: AnyInts
+    group_class: AnyInts
+    group_nodes: int
+    base: AnyFloats
+    divisor: float
+    slope: float
+    link: int
+    target: int
+
+
+class Tables(NamedTuple):
+    """Lookup tables of B blocks of m = 64 * n_words draws each, as `prefix_tables` fills them.
+
+    Of `width` only the length counts: the number of words in a set of draws. `prefix` is (B, d *
+    (m + 1) * n_words), `ranked` (B, d, m + 1) and `start` (B, d, cells); `steps` is the largest
+    number of draws in a cell of `start`.
+    """
+
+    width: Width
+    prefix: Words
+    ranked: AnyFloats
+    start: AnyInts
+    steps: int
 
 
 # --- tables of draws ----------------------------------------------------------------------------
@@ -44,7 +100,7 @@ def _cell(z: float, low: float, high: float, cells: int) -> int:
 
 @njit(nogil=True, cache=True)
 def prefix_tables(
-    noise: FloatArray, order: IntArray, prefix: WordArray, ranked: FloatArray, start: IntArray
+    noise: AnyFloats, order: AnyInts, prefix: Words, ranked: AnyFloats, start: AnyInts
 ) -> int:
     """Fill the lookup tables for one block of draws.
 
@@ -96,21 +152,17 @@ def prefix_tables(
 
 @njit(nogil=True, cache=True)
 def _rank_splits(
-    x: FloatArray,
-    spread: FloatArray,
-    first_split: IntArray,
-    first_category: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    ranked: FloatArray,
-    start: IntArray,
+    x: AnyFloats,
+    spread: AnyFloats,
+    walk: Walk,
+    ranked: AnyFloats,
+    start: AnyInts,
     steps: int,
     n_draws: int,
-    row_of_split: IntArray,
+    row_of_split: AnyInts,
 ) -> None:
     """Find, for each split, the row of the prefix table that holds the draws which go left."""
+    first_split, first_category, threshold, missing_left, category_row, category_bits = walk[:6]
     n_rows = ranked.shape[1]
     cells = start.shape[1]
     for j in range(x.shape[0]):
@@ -145,12 +197,12 @@ def _rank_splits(
 @njit(nogil=True, cache=True)
 def _walk(
     width: Width,
-    roots: IntArray,
-    nodes: IntArray,
-    row_of_split: IntArray,
-    prefix: WordArray,
-    sets: WordArray,
-    items: WordArray,
+    roots: AnyInts,
+    nodes: AnyInts,
+    row_of_split: AnyInts,
+    prefix: Words,
+    sets: Words,
+    items: Words,
 ) -> int:
     """Send the full set of draws, ``sets[0]``, down a few trees, breadth first.
 
@@ -189,7 +241,7 @@ def _walk(
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _add_moments(
-    total: FloatArray,
+    total: AnyFloats,
     n: int,
     divisor: float,
     slope: float,
@@ -198,8 +250,8 @@ def _add_moments(
     first_draw: int,
     n_draws: int,
     is_first: bool,
-    centre: FloatArray,
-    sums: FloatArray,
+    centre: AnyFloats,
+    sums: AnyFloats,
 ) -> None:
     """Turn the margins of one block into scores, and add up their moments around ``centre[0]``.
 
@@ -240,64 +292,24 @@ def _add_moments(
 
 @njit(nogil=True, cache=True)
 def moments(
-    width: Width,
-    X: FloatArray,
-    spread: FloatArray,
-    first_split: IntArray,
-    first_category: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    nodes: IntArray,
-    roots: IntArray,
-    group_start: IntArray,
-    group_class: IntArray,
-    group_nodes: int,
-    base: FloatArray,
-    divisor: float,
-    slope: float,
-    link: int,
-    target: int,
-    prefix: WordArray,
-    ranked: FloatArray,
-    start: IntArray,
-    steps: int,
+    X: AnyFloats,
+    spread: AnyFloats,
+    walk: Walk,
+    tables: Tables,
     n_draws: int,
-    centre: FloatArray,
-    sums: FloatArray,
+    centre: AnyFloats,
+    sums: AnyFloats,
 ) -> None:
     """Add up the moments of the score over all noisy copies of each row.
 
     Parameters
     ----------
-    width : tuple of n_words integers
-        Only its length counts: the number of words in a set of draws.
     X : (n, d) float64
         Rows; NaN is missing and stays missing.
     spread : (d,) float64
         Standard deviation of each feature's noise.
-    first_split, first_category : (d + 1,), (d,) int64
-        Where each feature's splits begin, and those among them that are by category.
-    threshold, missing_left, category_row, category_bits
-        The splits: see `robx.kernels.trees`.
-    nodes : (I, 4) uint32
-        For each split node: its split; its left and its right child, as a node or, for a leaf, as
-        the bits of its float32 value; and 1 if the left child is a leaf plus 2 if the right is.
-    roots : (R,) uint32
-        The first node of each tree that has any.
-    group_start, group_class : (G + 1,), (G,) int64
-        Runs of trees that are walked together, all of one class, with at most `group_nodes` nodes.
-    base : (C,) float64
-        Start of each margin, with the values of trees that are one leaf.
-    divisor, slope, link, target
-        How margins become a score.
-    prefix : (B, d * (m + 1) * n_words) uint64
-    ranked : (B, d, m + 1) float64
-    start : (B, d, cells) uint16
-        Tables of B blocks of m = 64 * n_words draws each: see `prefix_tables`.
-    steps : int
-        The largest number of draws in a cell of `start`.
+    walk, tables
+        See `Walk` and `Tables`.
     n_draws : int
         The number of draws in all; the last block may be part filled.
     centre : (n, 1) float64
@@ -305,9 +317,12 @@ def moments(
     sums : (n, runs, 2) float64
         Receives sums of the differences from it and of their squares, over equal runs of draws.
     """
+    nodes, roots, group_start, group_class, group_nodes, base = walk[6:12]
+    divisor, slope, link, target = walk[12:]
+    width, prefix, ranked, start, steps = tables
     n_words = len(width)
     block = 64 * n_words
-    row_of_split = np.empty(threshold.shape[0], dtype=np.uint32)
+    row_of_split = np.empty(walk.threshold.shape[0], dtype=np.uint32)
     sets = aligned((2 * group_nodes + 1) * n_words)
     # All nodes and all leaves of a group (n splits have at most 2 n leaves); one more is written
     # and not kept.
@@ -321,44 +336,14 @@ def moments(
             full = ~np.uint64(0)
             sets[w] = full if filled == 64 else ~(full << np.uint64(filled))
         for i in range(X.shape[0]):
-            _rank_splits(
-                X[i],
-                spread,
-                first_split,
-                first_category,
-                threshold,
-                missing_left,
-                category_row,
-                category_bits,
-                ranked[b],
-                start[b],
-                steps,
-                n_here,
-                row_of_split,
-            )
+            _rank_splits(X[i], spread, walk, ranked[b], start[b], steps, n_here, row_of_split)
             for c in range(base.shape[0]):
                 total[c] = base[c]
             for g in range(group_class.shape[0]):
-                leaves = _walk(
-                    width,
-                    roots[group_start[g] : group_start[g + 1]],
-                    nodes,
-                    row_of_split,
-                    prefix[b],
-                    sets,
-                    items,
-                )
+                some = roots[group_start[g] : group_start[g + 1]]
+                leaves = _walk(width, some, nodes, row_of_split, prefix[b], sets, items)
                 add_sets(width, sets, items[leaves:], total[group_class[g]])
             _add_moments(
-                total,
-                n_here,
-                divisor,
-                slope,
-                link,
-                target,
-                first_draw,
-                n_draws,
-                b == 0,
-                centre[i],
-                sums[i],
-            )
+                total, n_here, divisor, slope, link, target, first_draw, n_draws, b == 0,
+                centre[i], sums[i],
+            )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.leaf_boxes import (
     AGAINST,
     FLOOR,
@@ -19,7 +20,7 @@ from robx.kernels.leaf_boxes import (
     VALUE,
     Moves,
     Person,
-    Trees,
+    RankedTrees,
     column_table,
     count_levels,
     dead_levels,
@@ -28,7 +29,7 @@ from robx.kernels.leaf_boxes import (
     place,
     sides,
 )
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.kernels.trees import Trees
 
 
 @njit(nogil=True, cache=True)
@@ -37,10 +38,10 @@ def _rule_out(
     row: int,
     left: bool,
     by: int,
-    category_bits: WordArray,
-    code_start: IntArray,
-    code: FloatArray,
-    dead: IntArray,
+    category_bits: Words,
+    code_start: AnyInts,
+    code: AnyFloats,
+    dead: AnyInts,
 ) -> None:
     """Count a split by category against the levels that go the other way, or no longer."""
     for k in range(code_start[j], code_start[j + 1]):
@@ -52,26 +53,26 @@ def _rule_out(
 def next_leaf(
     root: int,
     depth: int,
-    now_left: BoolArray,
-    columns: FloatArray,
-    level_start: IntArray,
-    level_value: FloatArray,
-    code_start: IntArray,
-    code_level: FloatArray,
-    code: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    best: FloatArray,
-    path: IntArray,
-    side: IntArray,
-    saved: FloatArray,
-    box: FloatArray,
-    dead: IntArray,
+    now_left: Bools,
+    columns: AnyFloats,
+    level_start: AnyInts,
+    level_value: AnyFloats,
+    code_start: AnyInts,
+    code_level: AnyFloats,
+    code: AnyFloats,
+    feature: AnyInts,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    best: AnyFloats,
+    path: AnyInts,
+    side: AnyInts,
+    saved: AnyFloats,
+    box: AnyFloats,
+    dead: AnyInts,
     worth: float,
     budget: float,
     norm: int,
@@ -149,14 +150,9 @@ def next_leaf(
 
 
 @njit(nogil=True, cache=True)
-def best_below(
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    sign: FloatArray,
-) -> FloatArray:
+def best_below(trees: Trees, sign: AnyFloats) -> AnyFloats:
     """Largest leaf value below each node, times the tree's sign: (N,) float64."""
+    tree_start, _, node_split, node_right, leaf_value = trees[5:]
     out = np.empty(node_split.shape[0])
     for tree in range(sign.shape[0]):
         for node in range(tree_start[tree + 1] - 1, tree_start[tree] - 1, -1):
@@ -169,14 +165,14 @@ def best_below(
 
 @njit(nogil=True, cache=True)
 def best_reachable(
-    X: FloatArray,
-    numbers: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    may_fill: BoolArray,
-    trees: Trees,
+    X: AnyFloats,
+    numbers: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    may_fill: Bools,
+    ranked: RankedTrees,
     moves: Moves,
-    out: FloatArray,
+    out: AnyFloats,
 ) -> None:
     """Add to ``out[row, class]`` for each tree the best leaf that an applicant can reach.
 
@@ -192,28 +188,23 @@ def best_reachable(
         Their bounds.
     may_fill : (n, d) bool
         Which of their missing values may be filled; the others stay missing.
-    trees, moves
-        See `Trees` and `Moves`.
+    ranked, moves
+        See `RankedTrees` and `Moves`.
     out : (n, C)
         Sums of leaf values; starts as the base.
     """
-    # Taken out once: a tuple counts its arrays' users at every look.
-    feature, threshold, category_row = trees.feature, trees.threshold, trees.category_row
-    category_bits, node_split, node_right = trees.category_bits, trees.node_split, trees.node_right
+    trees, sign, best, longest = ranked
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    tree_start, tree_class, node_split, node_right, leaf_value = trees[5:]
     level_start, level_value, code_start = moves.level_start, moves.level_value, moves.code_start
-    code_level, code, best, sign = moves.code_level, moves.code, trees.best, trees.sign
-    leaf_value, tree_start, missing_left = trees.leaf_value, trees.tree_start, trees.missing_left
-    path, side = np.empty(trees.longest + 1, np.int64), np.empty(trees.longest + 1, np.int64)
-    saved = np.empty((trees.longest + 1, 7))
+    code_level, code = moves.code_level, moves.code
+    path, side = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
+    saved = np.empty((longest + 1, 7))
     for i in range(X.shape[0]):
         person = Person(X[i], low[i], high[i], may_fill[i], X[i], numbers[i])
-        columns, box, dead = (
-            column_table(person, moves),
-            open_box(person),
-            dead_levels(person, moves),
-        )
-        now_left = sides(person, trees)
-        for tree in range(trees.tree_class.shape[0]):
+        columns, box = column_table(person, moves), open_box(person)
+        dead, now_left = dead_levels(person, moves), sides(person, trees)
+        for tree in range(tree_class.shape[0]):
             found, depth, worth = -1, -1, -np.inf
             while True:
                 leaf, depth = next_leaf(
@@ -226,4 +217,4 @@ def best_reachable(
                 if leaf < 0:
                     break
                 found, worth = leaf, sign[tree] * float(leaf_value[leaf])
-            out[i, trees.tree_class[tree]] += leaf_value[found]
+            out[i, tree_class[tree]] += leaf_value[found]

@@ -15,39 +15,33 @@ import math
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.grids import nearest_allowed
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.kernels.trees import Trees
 
 # --- live regions --------------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True)
 def clip_into_regions(
-    X: FloatArray,
-    numbers: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    points: FloatArray,
-    point_numbers: FloatArray,
-    missing_from: FloatArray,
-    missing_to: FloatArray,
-    kind: IntArray,
-    numerator: FloatArray,
-    denominator: FloatArray,
-    single: BoolArray,
-    level_start: IntArray,
-    level_value: FloatArray,
-    group_start: IntArray,
-    group_member: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    out: FloatArray,
+    X: AnyFloats,
+    numbers: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    points: AnyFloats,
+    point_numbers: AnyFloats,
+    missing_from: AnyFloats,
+    missing_to: AnyFloats,
+    kind: AnyInts,
+    numerator: AnyFloats,
+    denominator: AnyFloats,
+    single: Bools,
+    level_start: AnyInts,
+    level_value: AnyFloats,
+    group_start: AnyInts,
+    group_member: AnyInts,
+    trees: Trees,
+    out: AnyFloats,
 ) -> None:
     """Bring each applicant as near to home as the live region of a point of theirs reaches.
 
@@ -67,10 +61,7 @@ def clip_into_regions(
     d = X.shape[1]
     least, most, same = np.empty(d), np.empty(d), np.empty(d, dtype=np.bool_)
     for i in range(X.shape[0]):
-        _live_region(
-            numbers[i], point_numbers[i], feature, threshold, missing_left, category_row,
-            category_bits, tree_start, node_split, node_right, least, most, same,
-        )  # fmt: skip
+        _live_region(numbers[i], point_numbers[i], trees, least, most, same)
         for j in range(d):
             x, z = X[i, j], points[i, j]
             out[i, j] = z
@@ -102,25 +93,20 @@ def clip_into_regions(
 
 @njit(nogil=True, cache=True)
 def _live_region(
-    own: FloatArray,
-    point: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    least: FloatArray,
-    most: FloatArray,
-    same: BoolArray,
+    own: AnyFloats,
+    point: AnyFloats,
+    trees: Trees,
+    least: AnyFloats,
+    most: AnyFloats,
+    same: Bools,
 ) -> None:
     """Walk a point through all trees: numbers above `least`, up to `most`, go with it.
 
     ``same[j]`` tells whether the other row's value goes with it. A column that the model splits by
     category, or in which the point has nothing, gets an empty box: only `same` counts there.
     """
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    tree_start, node_split, node_right = trees.tree_start, trees.node_split, trees.node_right
     least[:], most[:], same[:] = -np.inf, np.inf, True
     for tree in range(tree_start.shape[0] - 1):
         node = tree_start[tree]
@@ -157,10 +143,10 @@ def _live_region(
 def _goes_left(
     value: float,
     split: int,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
+    threshold: AnyFloats,
+    missing_left: Bools,
+    category_row: AnyInts,
+    category_bits: Words,
 ) -> bool:
     row = category_row[split]
     if value != value:
@@ -176,21 +162,21 @@ def _goes_left(
 
 @njit(nogil=True, cache=True)
 def cell_values(
-    wanted: FloatArray,
+    wanted: AnyFloats,
     low: float,
     high: float,
-    cuts: FloatArray,
+    cuts: AnyFloats,
     kind: int,
     numerator: float,
     denominator: float,
     single: bool,
-    levels: FloatArray,
-    out: FloatArray,
+    levels: AnyFloats,
+    out: AnyFloats,
 ) -> None:
     """Write for each cell between cuts the allowed value nearest to what is wanted there.
 
     Cell k holds the numbers above ``cuts[k - 1]`` and up to ``cuts[k]``. NaN where it holds no
-    allowed value; a wish of NaN is one for the middle of what is possible.
+    allowed value; where NaN is wanted, the middle of what is possible is.
     """
     for k in range(cuts.shape[0] + 1):
         least, most = low, high
@@ -200,25 +186,18 @@ def cell_values(
             most = min(high, cuts[k])
         out[k] = math.nan
         if least <= most:
-            wish = wanted[k]
-            if wish != wish:
-                wish = 0.5 * least + 0.5 * most
+            value = wanted[k]
+            if value != value:
+                value = 0.5 * least + 0.5 * most
             out[k] = nearest_allowed(
-                wish, least, most, kind, numerator, denominator, single, levels
+                value, least, most, kind, numerator, denominator, single, levels
             )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
-def sides(
-    numbers: FloatArray,
-    splits: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-) -> BoolArray:
+def sides(numbers: AnyFloats, splits: AnyInts, trees: Trees) -> Bools:
     """Tell which rows, in the model's numbers, go left at some splits: (n, len(splits)) bool."""
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
     out = np.empty((numbers.shape[0], splits.shape[0]), dtype=np.bool_)
     for i in range(numbers.shape[0]):
         for k in range(splits.shape[0]):
@@ -232,14 +211,14 @@ def sides(
 @njit(nogil=True, cache=True)
 def leaf_options(
     root: int,
-    node_split: IntArray,
-    node_right: IntArray,
-    split_axis: IntArray,
-    axis_start: IntArray,
-    left_start: IntArray,
-    left: BoolArray,
-    leaves: IntArray,
-    alive: BoolArray,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    split_axis: AnyInts,
+    axis_start: AnyInts,
+    left_start: AnyInts,
+    left: Bools,
+    leaves: AnyInts,
+    alive: Bools,
 ) -> int:
     """List the leaves of a tree that some choice of options reaches, and which options do.
 

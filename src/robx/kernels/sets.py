@@ -15,7 +15,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from robx.kernels.types import FloatArray, WordArray
+from robx.arrays import AnyFloats, Words
 
 Width = tuple[int, ...]
 #: The lower half of a word.
@@ -23,7 +23,7 @@ HALF = 0xFFFFFFFF
 
 
 def cut_set(
-    width: Width, sets: WordArray, at: int, prefix: WordArray, row: int, left: int, right: int
+    width: Width, sets: Words, at: int, prefix: Words, row: int, left: int, right: int
 ) -> int:
     """Cut ``sets[at]`` by ``prefix[row]`` into ``sets[left]`` and ``sets[right]``.
 
@@ -38,7 +38,7 @@ def cut_set(
     return int(goes_left.any()) + 2 * int(goes_right.any())
 
 
-def add_sets(width: Width, sets: WordArray, items: WordArray, total: FloatArray) -> None:
+def add_sets(width: Width, sets: Words, items: Words, total: AnyFloats) -> None:
     """Add a value to ``total[k]`` for each draw k in a set, for every item.
 
     An item is the bits of a float32 value, and in its upper half the place of its set.
@@ -153,7 +153,7 @@ def _compile_add_sets(width: Any, sets: Any, items: Any, total: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def aligned(n_words: int) -> WordArray:
+def aligned(n_words: int) -> Words:
     """Words that begin at a cache line: a set that lies across two lines takes twice as long."""
     room = np.empty(n_words + 8, dtype=np.uint64)
     skip = (-room.ctypes.data // 8) % 8

@@ -1,24 +1,41 @@
-"""Laying out trees and scoring rows with them.
-
-The layout that all kernels share
----------------------------------
-Nodes of all trees stand in one array, each tree in preorder, so that the left child of node ``i``
-is ``i + 1``. ``node_split[i]`` is the index of the node's split, or ``-1 - leaf`` for a leaf.
-Splits are shared between nodes and sorted by feature: a row goes left when ``x <= threshold``, when
-``x`` is missing and ``missing_left`` is set, or, for a split with a category row, when the bit of
-its code is set there.
-"""
+"""Laying out trees and scoring rows with them."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
+
+
+class Trees(NamedTuple):
+    """The layout that all kernels share.
+
+    Nodes of all trees stand in one array, each tree in preorder, so that the left child of node
+    ``i`` is ``i + 1``. ``node_split[i]`` is the index of the node's split, or ``-1 - leaf`` for a
+    leaf. Splits are shared between nodes and sorted by feature: a row goes left when ``x <=
+    threshold``, when ``x`` is missing and ``missing_left`` is set, or, for a split with a category
+    row, when the bit of its code is set there.
+
+    Kernels take the arrays out once: a tuple counts their users at every look.
+    """
+
+    feature: AnyInts
+    threshold: AnyFloats
+    missing_left: Bools
+    category_row: AnyInts
+    category_bits: Words
+    tree_start: AnyInts
+    tree_class: AnyInts
+    node_split: AnyInts
+    node_right: AnyInts
+    leaf_value: AnyFloats
 
 
 @njit(nogil=True, cache=True)
-def preorder(left: IntArray, right: IntArray, start: IntArray, order: IntArray) -> int:
+def preorder(left: AnyInts, right: AnyInts, start: AnyInts, order: AnyInts) -> int:
     """Write the nodes that each root reaches, in preorder.
 
     Parameters
@@ -60,7 +77,7 @@ def preorder(left: IntArray, right: IntArray, start: IntArray, order: IntArray) 
 
 
 @njit(nogil=True, cache=True)
-def right_children(is_split: BoolArray) -> IntArray:
+def right_children(is_split: Bools) -> AnyInts:
     """Right child of every split of full binary trees in preorder; 0 at leaves.
 
     A tree that is not closed leaves its open splits at 0; nothing is read out of range.
@@ -80,7 +97,7 @@ def right_children(is_split: BoolArray) -> IntArray:
 
 
 @njit(nogil=True, cache=True)
-def depths(is_split: BoolArray) -> IntArray:
+def depths(is_split: Bools) -> AnyInts:
     """Number of splits above each node, for full binary trees in preorder."""
     found = np.empty(is_split.shape[0], dtype=np.int64)
     waiting = np.empty(is_split.shape[0] + 1, dtype=np.int64)
@@ -101,25 +118,14 @@ def depths(is_split: BoolArray) -> IntArray:
 
 
 @njit(nogil=True, cache=True)
-def margins(
-    X: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    tree_class: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    out: FloatArray,
-) -> None:
+def margins(X: AnyFloats, trees: Trees, out: AnyFloats) -> None:
     """Add every tree's leaf value to ``out[row, class]``, tree by tree, in the dtype of ``out``.
 
     Sums are carried out in the order of the trees and in the precision of the leaf values, so that
     a library that sums in float32 is followed bit by bit.
     """
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    tree_start, tree_class, node_split, node_right, leaf_value = trees[5:]
     n_rows = X.shape[0]
     # A few rows at a time through each tree: its nodes are then still at hand for the next row.
     for first in range(0, n_rows, 64):

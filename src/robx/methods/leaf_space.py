@@ -45,7 +45,7 @@ class LeafSpace:
     problem: Problem
     ensemble: TreeEnsemble
     rules: Rules
-    trees: leaf_boxes.Trees
+    trees: leaf_boxes.RankedTrees
     moves: leaf_boxes.Moves
 
     @classmethod
@@ -59,18 +59,9 @@ class LeafSpace:
     def _laid_out(cls, problem: Problem, norm: Norm, epsilon: float) -> LeafSpace:
         ensemble = trees_of(problem).trees
         sign = _signs(ensemble)
-        trees = leaf_boxes.Trees(
-            *ensemble.kernel_arrays,
-            sign,
-            reachable_leaves.best_below(
-                ensemble.tree_start,
-                ensemble.node_split,
-                ensemble.node_right,
-                ensemble.leaf_value,
-                sign,
-            ),
-            ensemble.stack_size // 3,
-        )
+        arrays = ensemble.kernel_arrays
+        best = reachable_leaves.best_below(arrays, sign)
+        trees = leaf_boxes.RankedTrees(arrays, sign, best, ensemble.stack_size // 3)
         return cls(problem, ensemble, problem.rules, trees, _moves(problem, norm, epsilon))
 
     def judge(self, matrix: Floats) -> tuple[Floats, Floats]:
@@ -79,7 +70,7 @@ class LeafSpace:
         The margin tells points apart where the score is 0 or 1 to all digits.
         """
         sums = self._base(len(matrix))
-        margins(trees_of(self.problem).numbers(matrix), *self.trees[:-3], sums)
+        margins(trees_of(self.problem).numbers(matrix), self.ensemble.kernel_arrays, sums)
         return self.ensemble.probability(sums), self._lead(sums)
 
     def bound(

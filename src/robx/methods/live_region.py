@@ -104,7 +104,6 @@ def _towards_home(problem: Problem, applicants: Applicants, points: Floats) -> F
     missing_from, missing_to = view.missing_ranges.T.copy()
     members = [np.zeros(0, dtype=np.int64), *rules.groups.values()]
     group_start = np.cumsum([0, *map(len, members[1:])]).astype(np.int64)
-    arrays = view.trees.kernel_arrays
     out = np.empty_like(points)
 
     def run(part: slice) -> None:
@@ -120,8 +119,7 @@ def _towards_home(problem: Problem, applicants: Applicants, points: Floats) -> F
             *rules.grid,
             group_start,
             np.concatenate(members).astype(np.int64),
-            *arrays[:6],
-            *arrays[7:9],
+            view.trees.kernel_arrays,
             out[part],
         )
 

@@ -24,7 +24,7 @@ from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
 from robx.schema.guess import guess_features
 from robx.tables import Column, Layout, as_named_frame, count_rows, read_matrix, take
-from robx.tables.reader import respelled
+from robx.tables.reader import positions
 from robx.trees import BlackBox, Model, TreeEnsemble
 
 #: Training rows on which the model's own reading is compared with ours.
@@ -263,8 +263,8 @@ def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
     """Give the table's column names in the model's order."""
     if model.known_names is None:
         return layout.names
-    spelled = dict(zip(respelled(layout.names, model.known_names), layout.names, strict=True))
-    return tuple(spelled.get(name, name) for name in model.known_names)
+    columns = model.known_names if model.trees is None else model.trees.columns
+    return tuple(layout.names[k] for k in positions(columns, layout.names, "X_train"))
 
 
 def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
@@ -273,7 +273,7 @@ def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
     features = [f.replaced(name=n) for f, n in zip(guessed, layout.names, strict=True)]
     order = _model_order(model, layout)
     for position, column in enumerate([] if model.trees is None else model.trees.columns):
-        j = layout.names.index(order[position]) if order[position] in layout.names else position
+        j = layout.names.index(order[position])
         if column.is_category and features[j].is_number and features[j].levels is None:
             read = model.trees.read(X_train) if model.trees is not None else np.zeros((0, 0))
             levels = np.unique(np.asarray(read[:, position]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from robx.answers import Counterfactuals, Status
@@ -14,8 +13,8 @@ from robx.errors import InvalidInput
 from robx.parameters import check_number
 from robx.promises.issued import IssuedAnswers, of_answers, of_table, opened, origin_in
 from robx.promises.result import Check
-from robx.tables import Category, Column, take
-from robx.trees import BlackBox, TreeEnsemble, import_model
+from robx.tables import Category, take
+from robx.trees import Model, import_model
 from robx.trees.rowwise import score_rows
 
 THRESHOLD = 0.5
@@ -84,10 +83,8 @@ def check(
     return _checked(of_answers(given), new, cutoff, confidence, tuple(others))
 
 
-def _imported(
-    model: Any, target: Category | None, *, is_told: bool, is_table: bool
-) -> TreeEnsemble | BlackBox:
-    if isinstance(model, BlackBox) and model.target is None and not is_told:
+def _imported(model: Any, target: Category | None, *, is_told: bool, is_table: bool) -> Model:
+    if isinstance(model, Model) and model.target is None and not is_told:
         return model  # a function, whose class only its writer knows
     try:
         return import_model(model, target)
@@ -105,7 +102,7 @@ def _imported(
 
 def _checked(
     issued: IssuedAnswers,
-    model: TreeEnsemble | BlackBox,
+    model: Model,
     threshold: float,
     confidence: float,
     alternatives: tuple[Check, ...] = (),
@@ -138,49 +135,14 @@ def _checked(
     )
 
 
-def _check_columns(points: Any, model: TreeEnsemble | BlackBox) -> None:
+def _check_columns(points: Any, model: Model) -> None:
     """Refuse a model with other columns: it cannot be the successor of the old one."""
-    frame = nw.from_native(points, eager_only=True)
-    nobody = take(points, np.arange(0))
     try:
-        if isinstance(model, TreeEnsemble):
-            model.read(nobody, "the answers")
-        else:
-            model.ordered(nobody)
-            _check_width(len(frame.columns), model)
+        model.check_columns(points, "the table of answers")
     except InvalidInput as error:
-        theirs = [] if model.names is None else [repr(name) for name in model.names]
+        said = str(error)
         raise InvalidInput(
-            "The new model must take the columns of the answers, "
-            f"{', '.join(map(repr, frame.columns))}. It takes "
-            f"{', '.join(theirs) if theirs else error} instead. Pass a model of the same columns."
+            f"The new model must take the columns of the answers. {said[:1].upper()}{said[1:]} "
+            "Pass a model that was trained on the same columns, and the .json or .parquet file of "
+            "the answers, which keep their types."
         ) from error
-    if isinstance(model, TreeEnsemble):
-        names = model.names if model.named else frame.columns
-        ordered = nw.from_native(take(points, np.arange(len(frame)), names), eager_only=True)
-        for series, column in zip(ordered.iter_columns(), model.columns, strict=True):
-            _check_type(series, column)
-
-
-def _check_width(n_columns: int, model: BlackBox) -> None:
-    wanted = getattr(model.model, "n_features_in_", n_columns)
-    if wanted != n_columns:
-        raise InvalidInput(f"{wanted} columns")
-
-
-def _check_type(series: nw.Series[Any], column: Column) -> None:
-    """Refuse text where the model takes numbers, and the reverse: it could not read any row."""
-    dtype = series.dtype
-    is_number = dtype.is_numeric() or dtype == nw.Boolean
-    if series.is_null().all() or (is_number and not column.is_category):
-        return
-    if not column.is_category:
-        raise InvalidInput(
-            f"Column '{column.name}' of the answers must hold numbers, as the new model takes. Got "
-            f"{dtype} instead. Pass a model that was trained on the same columns."
-        )
-    if column.categories is None and dtype == nw.String:
-        raise InvalidInput(
-            f"Column '{column.name}' of the answers holds text, and the new model knows its "
-            "categories only by number. Pass the .json or .parquet file of the answers."
-        )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from robx.errors import InvalidInput
-from robx.kernels.neighbourhood import prefix_tables
+from robx.kernels.neighbourhood import Tables, prefix_tables
 
 DrawKind = Literal["sobol", "gaussian"]
 DRAW_KINDS: tuple[DrawKind, ...] = get_args(DrawKind)
@@ -35,17 +35,6 @@ TABLE_BYTES = 88
 MOST_BYTES = 2**31
 #: Draws with tables up to this size are kept for the next call.
 KEPT_BYTES = 2**26
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Lookup tables of the draws: see `robx.kernels.neighbourhood.prefix_tables`."""
-
-    width: tuple[int, ...]
-    prefix: NDArray[np.uint64]
-    ranked: NDArray[np.float64]
-    start: NDArray[np.uint16]
-    steps: int
 
 
 @dataclass(frozen=True, eq=False)

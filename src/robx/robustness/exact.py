@@ -80,21 +80,7 @@ def exact_stability(probe: Probe) -> tuple[Floats, Floats]:
         )
     factor = e.slope / e.divisor
     variance = np.empty(opened.n_rows)
-    boxes.variances(
-        opened.matrix,
-        opened.spread,
-        e.split_feature,
-        e.split_threshold,
-        e.split_missing_left,
-        e.split_category,
-        e.category_bits,
-        e.tree_start,
-        e.node_split,
-        e.node_right,
-        e.leaf_value,
-        e.stack_size,
-        variance,
-    )
+    boxes.variances(opened.matrix, opened.spread, e.kernel_arrays, e.stack_size, variance)
     mean = _expected_sums(opened)[:, 0] * factor
     return mean, np.sqrt(np.maximum(variance, 0.0)) * abs(factor)
 
@@ -109,11 +95,5 @@ def _expected_sums(probe: EnsembleProbe) -> Floats:
     e = probe.ensemble
     sums = np.empty((probe.n_rows, len(e.base)))
     sums[:] = e.base
-    boxes.expected_sums(
-        probe.matrix,
-        probe.spread,
-        *e.kernel_arrays,
-        e.stack_size,
-        sums,
-    )
+    boxes.expected_sums(probe.matrix, probe.spread, e.kernel_arrays, e.stack_size, sums)
     return sums

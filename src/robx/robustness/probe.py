@@ -25,12 +25,6 @@ from robx.robustness.noise import per_column, spread_of
 from robx.tables import column_names
 from robx.trees import BlackBox, TreeEnsemble, import_model
 
-LINKS = {
-    "identity": neighbourhood.IDENTITY,
-    "sigmoid": neighbourhood.SIGMOID,
-    "one_minus_sigmoid": neighbourhood.ONE_MINUS_SIGMOID,
-    "softmax": neighbourhood.SOFTMAX,
-}
 #: Values outside of this are not taken to be scaled to [0, 1]. XGBoost splits missing values off at
 #: twice the largest value, which is 2 for scaled columns.
 LOW, HIGH = -0.01, 2.01
@@ -126,37 +120,10 @@ class EnsembleProbe:
 
     def moments(self, rows: NDArray[np.intp], draws: Draws) -> tuple[Floats, Floats]:
         """See `Probe`."""
-        e, walk, tables = self.ensemble, self.ensemble.walk, draws.tables
         centre = np.empty((len(rows), 1))
         sums = np.zeros((len(rows), draws.n_runs, 2))
-        neighbourhood.moments(
-            tables.width,
-            self.matrix[rows],
-            self.spread,
-            e.first_split,
-            e.first_category_split,
-            e.split_threshold,
-            e.split_missing_left,
-            e.split_category,
-            e.category_bits,
-            walk.nodes,
-            walk.roots,
-            walk.group_start,
-            walk.group_class,
-            walk.group_nodes,
-            walk.base,
-            e.divisor,
-            e.slope,
-            LINKS[e.link],
-            e.target_index,
-            tables.prefix,
-            tables.ranked,
-            tables.start,
-            tables.steps,
-            len(draws),
-            centre,
-            sums,
-        )
+        matrix, walk = self.matrix[rows], self.ensemble.walk
+        neighbourhood.moments(matrix, self.spread, walk, draws.tables, len(draws), centre, sums)
         return centre[:, 0], sums
 
 

@@ -20,6 +20,7 @@ from robx.tables.reader import (
     in_order,
     number_column,
     parts,
+    positions,
     read_matrix,
     take,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "number_column",
     "pack",
     "parts",
+    "positions",
     "read_matrix",
     "rewrite",
     "take",

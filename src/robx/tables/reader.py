@@ -50,6 +50,8 @@ class Column:
         The largest absolute value that the model takes.
     largest_integer : float
         The same in an array of integers, which LightGBM rounds to float32.
+    blank : str
+        What the model's library writes for a blank in a column's name.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Column:
     takes_missing: bool = True
     largest: float = float("inf")
     largest_integer: float = float("inf")
+    blank: str = " "
 
     @property
     def is_category(self) -> bool:
@@ -79,13 +82,15 @@ def column_names(X: object) -> tuple[str, ...] | None:
     return None if frame is None else tuple(map(str, frame.columns))
 
 
-def take(X: Any, rows: NDArray[np.integer[Any]], names: Sequence[str] | None = None) -> Any:
-    """Some rows of a table, in its own kind, with a frame's columns in the order of `names`."""
+def take(
+    X: Any, rows: NDArray[np.integer[Any]], columns: Sequence[Column | str] | None = None
+) -> Any:
+    """Some rows of a table, in its own kind, with a frame's columns in the order of `columns`."""
     frame = as_frame(X, "X")
     if frame is None:
         return np.asarray(X)[rows]
-    if names is not None:
-        have = respelled(frame.columns, names)
+    if columns is not None:
+        names, have = _spelled(columns, frame.columns)
         frame = frame[:, [have.index(name) for name in names]]
     return frame[rows].to_native()
 
@@ -95,7 +100,7 @@ def in_order(X: Any, names: Sequence[str]) -> Any:
     frame = as_frame(X, "X")
     if frame is None:
         return X
-    have = respelled(frame.columns, names)
+    have = [str(name) for name in frame.columns]
     if have == list(names) or sorted(have) != sorted(names):
         return X
     return frame[:, [have.index(name) for name in names]].to_native()
@@ -290,8 +295,7 @@ def _places(
 ) -> list[int]:
     """Find the columns in a frame: by name, or as they stand for a model without names."""
     if named:
-        names = [column.name for column in columns]
-        return match_names(respelled(frame.columns, names), names, what)
+        return positions(columns, frame.columns, what)
     if len(frame.columns) != len(columns):
         raise InvalidInput(
             f"{what} must have the {len(columns)} columns that the model was trained on. "
@@ -300,23 +304,39 @@ def _places(
     return list(range(len(columns)))
 
 
-def respelled(have: Sequence[object], want: Sequence[str]) -> list[str]:
-    """Names as text, spelled as the model does: LightGBM writes an underscore for a blank."""
-    known = set(want)
-    names = [str(name) for name in have]
-    return [
-        name if name in known or name.replace(" ", "_") not in known else name.replace(" ", "_")
-        for name in names
-    ]
+def positions(
+    columns: Sequence[Column | str], names: Sequence[object], what: str = "X"
+) -> list[int]:
+    """Find each column's place among the names of a table.
 
+    Parameters
+    ----------
+    columns : sequence of Column or str
+        Those of a model, which may spell names in its own way (see `Column.blank`), or names to
+        be found as they are.
+    names : sequence
+        The table's, taken as text.
+    what : str
+        What to call the table in an error.
 
-def match_names(have: list[str], want: list[str], what: str) -> list[int]:
-    """Give the position of each wanted name; refuse names that are missing, extra or doubled."""
-    doubled = sorted({name for name in have if have.count(name) > 1})
-    if doubled:
+    Raises
+    ------
+    InvalidInput
+        If a column is missing or doubled, or the table has other columns too.
+
+    Examples
+    --------
+    >>> positions([Column("b"), Column("my_a", blank="_")], ["my a", "b"])
+    [1, 0]
+    """
+    want, have = _spelled(columns, names)
+    place = {name: position for position, name in enumerate(have)}
+    if len(place) < len(have):
+        doubled = sorted({name for i, name in enumerate(have) if place[name] != i})
         raise InvalidInput(f"{what} has more than one column named {_listed(doubled)}.")
-    missing = [name for name in want if name not in set(have)]
-    extra = [name for name in have if name not in set(want)]
+    known = set(want)
+    missing = [name for name in want if name not in place]
+    extra = [name for name in have if name not in known]
     if missing:
         raise InvalidInput(
             f"{what} lacks {len(missing)} of the model's columns: {_listed(missing)}."
@@ -327,8 +347,23 @@ def match_names(have: list[str], want: list[str], what: str) -> list[int]:
             f"{what} has columns that the model was not trained on: {_listed(extra)}. "
             f"Select the model's columns first, as in {what}[list(model.names)]."
         )
-    place = {name: position for position, name in enumerate(have)}
     return [place[name] for name in want]
+
+
+def _spelled(
+    columns: Sequence[Column | str], names: Sequence[object]
+) -> tuple[list[str], list[str]]:
+    """Names of the columns, and those of a table as these columns spell them."""
+    blank = dict((c.name, c.blank) if isinstance(c, Column) else (c, " ") for c in columns)
+    blanks = sorted(set(blank.values()) - {" "})
+
+    def spelled(name: str) -> str:
+        if name in blank:
+            return name
+        ways = ((name.replace(" ", sign), sign) for sign in blanks)
+        return next((way for way, sign in ways if blank.get(way) == sign), name)
+
+    return list(blank), [spelled(str(name)) for name in names]
 
 
 def _read_series(series: nw.Series[Any], column: Column, what: str) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robx.errors import InvalidInput
 from robx.tables.columns import build, cast, has_missing, join, neutral, pick, read
-from robx.tables.reader import as_frame, match_names, respelled
+from robx.tables.reader import as_frame, positions
 from robx.tables.storage import Kind, Storage, describe, library, settle, spell
 
 
@@ -121,7 +121,7 @@ def rewrite(
     d, n = len(layout.columns), len(own[0])
     which = np.asarray(changed, dtype=bool)
     if layout.named and kind != "numpy":
-        where = match_names(respelled(labels, layout.names), list(layout.names), "X")
+        where = positions(layout.names, labels)
     elif len(own) == d:
         where = list(range(d))
     else:

@@ -1,13 +1,13 @@
 """From a library's own node arrays to a `TreeEnsemble`.
 
-Parsers hand over `Tree`s: plain node arrays in which a row goes left when ``x <= threshold``. This
+Parsers give `Tree`s: plain node arrays in which a row goes left when ``x <= threshold``. This
 module checks every index, refuses cycles, brings nodes into preorder and shares equal splits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from robx.errors import InvalidModel, UnsupportedModel
 from robx.kernels.trees import preorder
 from robx.tables import Category, Column
 from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.targets import choose_target
 
 #: More categories than this in one column are refused: each split holds a bit for every one.
 MAX_CODES = 65_536
@@ -58,6 +59,41 @@ class Tree:
     listed_left: bool = True
 
 
+def assemble_classifier(
+    trees: Sequence[Tree],
+    columns: Sequence[Column],
+    *,
+    target: Category | None,
+    classes: Sequence[Category] | None,
+    base: Sequence[float],
+    one_against_all: bool = False,
+    **traits: Any,
+) -> TreeEnsemble:
+    """Lay out boosted trees, with one margin for two classes or one for each class.
+
+    Parameters
+    ----------
+    trees, columns, base, **traits
+        As for `assemble`; each tree's `index` is that of its margin.
+    target : label, optional
+        See `choose_target`.
+    classes : sequence of labels, optional
+        Their numbers from 0 unless given.
+    one_against_all : bool
+        Whether each class has a sigmoid of its own: the margins of the others do not matter then.
+    """
+    labels = list(range(max(len(base), 2))) if classes is None else classes
+    chosen, place = choose_target(target, labels)
+    if one_against_all:
+        trees = [replace(tree, index=0) for tree in trees if tree.index == place]
+        base, place = [base[place]], 1
+    link: Link = "softmax" if len(base) > 1 else ("one_minus_sigmoid", "sigmoid")[place]
+    index = place if len(base) > 1 else 0
+    return assemble(
+        trees, columns, target=chosen, link=link, target_index=index, base=base, **traits
+    )
+
+
 def assemble(
     trees: Sequence[Tree],
     columns: Sequence[Column],
@@ -93,7 +129,7 @@ def assemble(
     nodes = _join(trees, start)
     order = np.empty(start[-1], dtype=np.int64)
     if broken := preorder(nodes["left"], nodes["right"], start, order):
-        raise InvalidModel(f"Tree {-1 - broken} reaches a node twice: it is no tree.")
+        raise InvalidModel(f"Tree {-1 - broken} reaches a node twice: it is not a tree.")
     order = order[order >= 0]
     nodes = {name: array[order] for name, array in nodes.items()}
     is_split = nodes["left"] >= 0
@@ -123,6 +159,23 @@ def assemble(
         leaf_value=leaf_value,
         **splits,
     )
+
+
+def codes_in(bits: NDArray[np.uint32]) -> list[int]:
+    """List the codes whose bits are set in a row of 32-bit words."""
+    flags = np.unpackbits(bits.astype("<u4").view(np.uint8), bitorder="little")
+    return np.flatnonzero(flags).tolist()
+
+
+def count_codes(trees: Sequence[Tree], n_codes: Sequence[int]) -> list[int]:
+    """Raise each column's number of categories to what the splits name of it."""
+    counts = list(n_codes)
+    for tree in trees:
+        for node, codes in tree.categories.items():
+            j = int(tree.feature[node]) if node < len(tree.feature) else -1
+            if 0 <= j < len(counts):  # `assemble` refuses any other
+                counts[j] = max(counts[j], max(codes, default=0) + 1)
+    return counts
 
 
 def _check_tree(tree: Tree, number: int, columns: Sequence[Column]) -> None:
@@ -156,20 +209,15 @@ def _check_tree(tree: Tree, number: int, columns: Sequence[Column]) -> None:
 
 
 def _join(trees: Sequence[Tree], start: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    def children(side: str) -> NDArray[np.int64]:
-        parts = [np.asarray(getattr(tree, side), dtype=np.int64) for tree in trees]
-        joined = np.concatenate(parts)
-        shift = np.repeat(start[:-1], [len(part) for part in parts])
-        return np.where(joined >= 0, joined + shift, -1)
-
-    return {
-        "left": children("left"),
-        "right": children("right"),
-        "feature": np.concatenate([np.asarray(t.feature, dtype=np.int32) for t in trees]),
-        "threshold": np.concatenate([np.asarray(t.threshold, dtype=np.float64) for t in trees]),
-        "missing_left": np.concatenate([np.asarray(t.missing_left, dtype=bool) for t in trees]),
-        "value": np.concatenate([np.asarray(t.value, dtype=np.float64) for t in trees]),
+    types = {"left": "i8", "right": "i8", "feature": "i4", "threshold": "f8", "missing_left": "?"}
+    nodes = {
+        name: np.concatenate([np.asarray(getattr(tree, name), dtype) for tree in trees])
+        for name, dtype in {**types, "value": "f8"}.items()
     }
+    shift = np.repeat(start[:-1], np.diff(start))
+    for side in ("left", "right"):
+        nodes[side] = np.where(nodes[side] >= 0, nodes[side] + shift, -1)
+    return nodes
 
 
 def _category_table(

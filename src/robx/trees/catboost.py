@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from robx.errors import InvalidModel, UnsupportedModel
 from robx.tables import Category, Column, read_matrix
 from robx.trees import child
-from robx.trees.build import Tree, assemble
-from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.build import Tree, assemble_classifier
+from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.rounding import up_to_float32
-from robx.trees.targets import choose_target, class_labels
+from robx.trees.targets import choose_target, class_labels, no_probability, not_a_classifier
 
 BINARY = ("Logloss", "CrossEntropy", "Focal")
 SOFTMAX = "MultiClass"
@@ -40,16 +40,9 @@ LOSSES = (*BINARY, SOFTMAX, ONE_AGAINST_ALL)
 #: CatBoost's own limit for a tree that asks one question a level.
 MAX_DEPTH = 16
 
-COLUMN_FIELDS = (
-    "borders",
-    "feature_id",
-    "feature_index",
-    "flat_feature_index",
-    "has_nans",
-    "nan_value_treatment",
-)
-SPLIT_FIELDS = ("border", "float_feature_index", "split_index", "split_type")
-CLASS_FIELDS = ("class_label_type", "class_names", "class_to_label", "classes_count")
+COLUMN_FIELDS = "borders feature_id feature_index flat_feature_index has_nans nan_value_treatment"
+SPLIT_FIELDS = "border float_feature_index split_index split_type"
+CLASS_FIELDS = "class_label_type class_names class_to_label classes_count"
 LABEL_TYPES: dict[str, set[type]] = {
     "Boolean": {bool},
     "Float": {float, int},
@@ -83,10 +76,7 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     kind = type(model).__name__
     bases = {base.__name__ for base in type(model).__mro__}
     if bases & {"CatBoostRegressor", "CatBoostRanker"} or not hasattr(model, "save_model"):
-        raise UnsupportedModel(
-            f"{kind} is not a classifier: robx needs the probability of a class. Wrap a function "
-            "that returns probabilities in robx.BlackBox."
-        )
+        raise not_a_classifier(model)
     if not model.is_fitted():
         raise InvalidModel(f"The {kind} has no trees: was it fitted?")
     with tempfile.TemporaryDirectory(prefix="robx-") as folder:
@@ -139,8 +129,8 @@ def _refused_by_catboost(reason: str) -> UnsupportedModel:
 
 def _parse(root: Record, target: Category | None, kind: str) -> TreeEnsemble:
     features = root.record("features_info")
-    _refuse_what_is_no_number(root, features)
-    root.only(("features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees"))
+    _refuse_all_but_numbers(root, features)
+    root.only("features_info model_info oblivious_trees scale_and_bias trees")
     columns, named, borders = _read_columns(features)
     info = root.record("model_info")
     loss = _loss(info)
@@ -149,25 +139,19 @@ def _parse(root: Record, target: Category | None, kind: str) -> TreeEnsemble:
         raise InvalidModel(
             f"{root.where} has {len(bias)} biases, which does not fit its {loss} loss."
         )
-    chosen, place = choose_target(target, _classes(info, max(len(bias), 2)))
-    # One against all: each class has a sigmoid of its own, so the others' margins do not matter.
-    wanted = [place] if loss == ONE_AGAINST_ALL else list(range(len(bias)))
-    link: Link = "softmax" if loss == SOFTMAX else "sigmoid"
-    if loss in BINARY and place == 0:
-        link = "one_minus_sigmoid"
-    return assemble(
-        list(_read_trees(root, borders, len(bias), wanted, scale)),
+    return assemble_classifier(
+        list(_read_trees(root, borders, len(bias), scale)),
         columns,
         named=named,
-        target=chosen,
+        target=target,
+        classes=_classes(info, max(len(bias), 2)),
         source=f"CatBoost{_version(info)} {kind}",
-        link=link,
-        target_index=place if loss == SOFTMAX else 0,
-        base=[bias[k] for k in wanted],
+        base=bias,
+        one_against_all=loss == ONE_AGAINST_ALL,
     )
 
 
-def _refuse_what_is_no_number(root: Record, features: Record) -> None:
+def _refuse_all_but_numbers(root: Record, features: Record) -> None:
     others = ("categorical_features", "ctrs", "text_features", "embedding_features")
     if root.fields.get("ctr_data") or any(features.fields.get(name) for name in others):
         raise UnsupportedModel(
@@ -196,11 +180,7 @@ def _loss(info: Record) -> str:
     holder = _section(info, "params") if "params" in info else info
     loss = _section(holder, "loss_function").text("type")
     if loss not in LOSSES:
-        raise UnsupportedModel(
-            f"The CatBoost loss '{loss}' gives no probability of one class; robx takes "
-            f"{', '.join(LOSSES)}. For another one, wrap a function that returns probabilities in "
-            "robx.BlackBox."
-        )
+        raise no_probability(f"CatBoost loss '{loss}'", LOSSES)
     return loss
 
 
@@ -275,7 +255,7 @@ def _float32(values: Any) -> NDArray[np.float32]:
 
 def _read_columns(features: Record) -> tuple[list[Column], bool, _Borders]:
     """Read the columns, whether the training table named them, and the borders of all."""
-    records = features.only(("float_features",)).records("float_features")
+    records = features.only("float_features").records("float_features")
     for number, record in enumerate(records):
         # With columns of numbers only, both count alike; CatBoost crashes where they do not.
         record.only(COLUMN_FIELDS)
@@ -308,10 +288,8 @@ def _missing_left(record: Record) -> bool:
     return not (has_nans and treatment == "AsTrue")
 
 
-def _read_trees(
-    root: Record, borders: _Borders, n_values: int, wanted: list[int], scale: float
-) -> Iterator[Tree]:
-    """One tree for each wanted margin: CatBoost's leaves hold a value for each of them."""
+def _read_trees(root: Record, borders: _Borders, n_values: int, scale: float) -> Iterator[Tree]:
+    """One tree for each margin: CatBoost's leaves hold a value for each of them."""
     if "oblivious_trees" in root and "trees" in root:
         raise InvalidModel(f"{root.where} has both kinds of trees; expected one.")
     read = _read_nested if "trees" in root else _read_levels
@@ -319,14 +297,14 @@ def _read_trees(
         left, right, split, value = read(record, borders, n_values)
         with np.errstate(over="ignore", invalid="ignore"):
             value = value * scale
-        for index, k in enumerate(wanted):
+        for index in range(n_values):
             yield Tree(
                 left=left,
                 right=right,
                 feature=borders.column[split],
                 threshold=borders.threshold[split],
                 missing_left=borders.missing_left[split],
-                value=value[:, k],
+                value=value[:, index],
                 index=index,
             )
 
@@ -341,7 +319,7 @@ def _read_levels(record: Record, borders: _Borders, n_values: int) -> Nodes:
     The last question is the highest bit of a leaf's number, so it is put at the root: the leaves
     then stand in their own order in the last level.
     """
-    record.only(("leaf_values", "leaf_weights", "splits"))
+    record.only("leaf_values leaf_weights splits")
     # A tree of one leaf has null in place of its splits.
     splits = record.records("splits") if record.fields.get("splits") is not None else []
     if len(splits) > MAX_DEPTH:
@@ -370,9 +348,9 @@ def _read_nested(record: Record, borders: _Borders, n_values: int) -> Nodes:
     while to_do:
         node, here = to_do.pop()
         if "split" not in here:
-            value[node] = _leaf_values(here.only(("value", "weight")), n_values)
+            value[node] = _leaf_values(here.only("value weight"), n_values)
             continue
-        split[node] = borders.find(here.only(("left", "right", "split")).record("split"))
+        split[node] = borders.find(here.only("left right split").record("split"))
         for children, side in ((left, "left"), (right, "right")):
             children[node] = len(split)
             to_do.append((len(split), Record(here.any(side), record.where)))

@@ -21,16 +21,29 @@ from numpy.typing import NDArray
 from robx.arrays import Floats
 from robx.errors import InvalidInput, InvalidModel
 from robx.kernels import trees as kernels
+from robx.kernels.neighbourhood import Walk
 from robx.tables import Category, Column, check_columns, read_matrix
 from robx.trees.model import Model
-from robx.trees.walk import Walk, make_walk
+from robx.trees.walk import make_walk
 
 Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
+#: In the order in which `robx.kernels.neighbourhood` numbers them.
 LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
 
-Ints = NDArray[np.int32]
-#: Five arrays of splits and five of trees.
-KernelArrays = tuple[Ints, Floats, Any, Ints, Any, Any, Ints, Ints, Ints, Any]
+Indices = NDArray[np.int32]
+#: What each array may be made of.
+ARRAY_TYPES = {
+    "base": ("f4", "f8"),
+    "split_feature": ("i4",),
+    "split_threshold": ("f8",),
+    "split_missing_left": ("?",),
+    "split_category": ("i4",),
+    "category_bits": ("u8",),
+    "tree_start": ("i8",),
+    "tree_class": ("i4",),
+    "node_split": ("i4",),
+    "leaf_value": ("f4", "f8"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +98,14 @@ class TreeEnsemble(Model):
     divisor: float
     slope: float
     base: NDArray[Any]
-    split_feature: Ints
+    split_feature: Indices
     split_threshold: Floats
     split_missing_left: NDArray[np.bool_]
-    split_category: Ints
+    split_category: Indices
     category_bits: NDArray[np.uint64]
     tree_start: NDArray[np.int64]
-    tree_class: Ints
-    node_split: Ints
+    tree_class: Indices
+    node_split: Indices
     leaf_value: NDArray[Any]
 
     def __post_init__(self) -> None:
@@ -128,14 +141,14 @@ class TreeEnsemble(Model):
         return len(self.leaf_value)
 
     @cached_property
-    def node_right(self) -> Ints:
+    def node_right(self) -> Indices:
         """Right child of each node: (N,) int32, 0 at leaves."""
         return _frozen(np.asarray(kernels.right_children(self.node_split >= 0), dtype=np.int32))
 
     @cached_property
-    def kernel_arrays(self) -> KernelArrays:
-        """Splits and trees in the order in which kernels take them."""
-        return (
+    def kernel_arrays(self) -> kernels.Trees:
+        """Splits and trees as kernels take them."""
+        return kernels.Trees(
             self.split_feature,
             self.split_threshold,
             self.split_missing_left,
@@ -151,14 +164,7 @@ class TreeEnsemble(Model):
     @cached_property
     def walk(self) -> Walk:
         """The same trees as `robx.kernels.neighbourhood` walks them."""
-        return make_walk(
-            self.node_split,
-            self.node_right,
-            self.leaf_value,
-            self.tree_start,
-            self.tree_class,
-            self.base,
-        )
+        return make_walk(self, LINKS.index(self.link))
 
     @cached_property
     def stack_size(self) -> int:
@@ -170,12 +176,6 @@ class TreeEnsemble(Model):
         """Where each column's splits begin: (d + 1,) int64."""
         edges = np.searchsorted(self.split_feature, np.arange(len(self.columns) + 1))
         return _frozen(edges.astype(np.int64))
-
-    @cached_property
-    def first_category_split(self) -> NDArray[np.int64]:
-        """Where, among each column's splits, those by category begin: (d,) int64."""
-        by_category = np.array([column.is_category for column in self.columns], dtype=bool)
-        return _frozen(np.where(by_category, self.first_split[:-1], self.first_split[1:]))
 
     def score(self, X: object) -> Floats:
         """Probability of the target class for each row.
@@ -219,7 +219,7 @@ class TreeEnsemble(Model):
             )
         sums = np.empty((len(matrix), len(self.base)), dtype=self.leaf_value.dtype)
         sums[:] = self.base
-        kernels.margins(matrix, *self.kernel_arrays, sums)
+        kernels.margins(matrix, self.kernel_arrays, sums)
         return self.probability(sums)
 
     def probability(self, sums: NDArray[Any]) -> Floats:
@@ -257,9 +257,15 @@ class TreeEnsemble(Model):
         return sha.hexdigest()
 
     def header(self) -> dict[str, Any]:
-        """Everything but the arrays, as plain values."""
+        """Everything but the arrays, as plain values.
+
+        How names are spelled (`Column.blank`) is not told: the source tells it.
+        """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        return {**plain, "columns": [asdict(column) for column in self.columns]}
+        columns = [asdict(column) for column in self.columns]
+        for column in columns:
+            del column["blank"]
+        return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name."""
@@ -309,26 +315,17 @@ def _check(e: TreeEnsemble) -> None:
 
 
 def _complaints(e: TreeEnsemble) -> Iterator[str]:
-    n_splits, n_nodes, n_leaves = len(e.split_feature), len(e.node_split), len(e.leaf_value)
     n_trees, n_classes = len(e.tree_class), len(e.base)
-    expected: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "base": (e.leaf_value.dtype, (n_classes,)),
-        "split_feature": (np.int32, (n_splits,)),
-        "split_threshold": (np.float64, (n_splits,)),
-        "split_missing_left": (np.bool_, (n_splits,)),
-        "split_category": (np.int32, (n_splits,)),
-        "category_bits": (np.uint64, e.category_bits.shape),
-        "tree_start": (np.int64, (n_trees + 1,)),
-        "tree_class": (np.int32, (n_trees,)),
-        "node_split": (np.int32, (n_nodes,)),
-        "leaf_value": (e.leaf_value.dtype, (n_leaves,)),
-    }
-    for name, (dtype, shape) in expected.items():
+    for name, types in ARRAY_TYPES.items():
         array = getattr(e, name)
-        if array.dtype != dtype or array.shape != shape:
-            yield f"{name} is {array.dtype}{array.shape}, not {np.dtype(dtype)}{shape}"
-    if e.leaf_value.dtype not in (np.float32, np.float64) or e.category_bits.ndim != 2:
-        yield "leaf_value or category_bits has the wrong type"
+        size = len(e.split_feature) if name.startswith("split_") else len(array)
+        shape = (size, *array.shape[1:]) if name == "category_bits" else (size,)
+        if not any(array.dtype == kind for kind in types) or array.shape != shape:
+            yield f"{name} is {array.dtype}{array.shape}, not {np.dtype(types[0])}{shape}"
+    if e.base.dtype != e.leaf_value.dtype or e.category_bits.ndim != 2:
+        yield "base and leaf_value differ in type, or category_bits is not a matrix"
+    if len(e.tree_start) != n_trees + 1:
+        yield f"tree_start has {len(e.tree_start)} entries for {n_trees} trees"
     if e.link not in LINKS or not (np.isfinite(e.slope) and np.isfinite(e.divisor) and e.divisor):
         yield "the link, slope or divisor is unknown"
     if n_classes < 1 or (e.link != "softmax" and n_classes != 1):

@@ -1,4 +1,4 @@
-"""`import_model`: the one way in for models, alive or in a file."""
+"""`import_model`: how models come in, alive or in a file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robx.errors import (
-    ImportMismatch,
-    InvalidInput,
-    InvalidModel,
-    RobxError,
-    UnsupportedModel,
-)
+from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
 from robx.tables import Category, count_rows, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.ensemble import TreeEnsemble
@@ -100,8 +94,8 @@ def import_model(
     if isinstance(model, TreeEnsemble | BlackBox):
         if target is not None and target != model.target:
             raise InvalidInput(
-                f"The model is imported already and scores the probability of {model.target!r}; it "
-                f"cannot be asked for {target!r}. Import the original with that target."
+                f"The model is imported already and scores the probability of {model.target!r}, "
+                f"not of {target!r}. Import the original model with that target."
             )
         return model
     if isinstance(model, str | os.PathLike):
@@ -115,7 +109,7 @@ def import_model(
         parsed = import_module(module).from_model(model, target)
     except NotFittedError as error:
         raise InvalidModel(f"The {type(model).__name__} is not fitted: call fit first.") from error
-    if parsed is None:  # a wrapper of the library around something that is no tree ensemble
+    if parsed is None:  # a classifier of the library that is not a tree ensemble
         return BlackBox(model, target)
     ensemble: TreeEnsemble = parsed
     if X is not None:
@@ -142,7 +136,7 @@ def _import_file(path: Path, target: Category | None, X: object | None) -> TreeE
 
 
 def check_file(path: Path, *, is_pickle: bool = False) -> None:
-    """Refuse what is no file, is too large to be read, or is a pickle unless that is known."""
+    """Refuse what is not a file, is too large to be read, or is a pickle unless that is known."""
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError:  # a name too long, or not allowed
@@ -153,8 +147,8 @@ def check_file(path: Path, *, is_pickle: bool = False) -> None:
         raise UnsupportedModel(f"'{path.name}' has {size:,} bytes; at most {MAX_BYTES:,} are read.")
     if not is_pickle and (path.suffix in PICKLES or _begins_as_pickle(path)):
         raise UnsupportedModel(
-            f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not. If you "
-            "trust it, load it yourself and pass the model; or save the model with skops.io.dump."
+            f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not load it. "
+            "If you trust it, load it yourself and pass the model; or save it with skops.io.dump."
         )
 
 
@@ -165,7 +159,7 @@ def _begins_as_pickle(path: Path) -> bool:
             return re.match(rb"\x80[\x02-\x05]", file.read(2)) is not None
     except OSError as error:
         raise InvalidInput(
-            f"'{path}' cannot be read: {error.strerror}. Check who may read it."
+            f"'{path}' cannot be read: {error.strerror}. Check its permissions."
         ) from error
 
 
@@ -194,22 +188,22 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
     """Score a sample of rows both ways, and refuse the import at the first that differs."""
     n_rows = count_rows(X)
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, SAMPLE)).astype(int))
-    # Few rows are read as they are: a table that is none is told so by its reader.
+    # Few rows are read as they are: what is not a table is told so by the reader.
     matrix = ensemble.read(X if n_rows <= SAMPLE else take(X, rows))
     if n_rows == 0:
         return
     ours = ensemble.score_matrix(matrix)
-    sample = take(X, rows, ensemble.names if ensemble.named else None)
+    sample = take(X, rows, ensemble.columns if ensemble.named else None)
     try:
         theirs = probability(sample)
     except (TypeError, ValueError, KeyError, AssertionError) as error:
         if isinstance(error, RobxError):
             raise
         raise InvalidInput(
-            f"The rows to check the import on are in a form that the model's own library refuses: "
-            f"{str(error)[:300]} Pass X as the model was trained on it, or import without X."
+            f"The model's own library refuses the rows to check the import on: {str(error)[:300]} "
+            "Pass X as the model was trained on it, or import without X."
         ) from error
-    if theirs is None:  # a file whose library is not installed: there is nobody to ask
+    if theirs is None:  # a file whose library is not installed
         return
     differs = ~(np.abs(ours - np.asarray(theirs, dtype=np.float64)) <= TOLERANCE)
     if differs.any():
@@ -217,7 +211,7 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
         raise ImportMismatch(
             f"The imported model does not score as its source does: row {rows[first]} of X, "
             f"{matrix[first].tolist()}, gets {ours[first]:.9f}; {ensemble.source} gives "
-            f"{theirs[first]:.9f}. Nothing was imported. A library that is older than the "
-            "one that wrote a file can read it wrongly: upgrade it. Else please report this with "
-            "its version; robx.BlackBox takes the model as it is."
+            f"{theirs[first]:.9f}. Nothing was imported. A library that is older than the one that "
+            "wrote a file can read it wrongly: upgrade it. Otherwise please report this with the "
+            "library's version; robx.BlackBox takes the model as it is."
         )

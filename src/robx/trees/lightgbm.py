@@ -26,14 +26,22 @@ from numpy.typing import NDArray
 from robx.errors import InvalidModel, UnsupportedModel
 from robx.tables import Category, Column, as_pandas
 from robx.trees import child
-from robx.trees.build import Tree, assemble
-from robx.trees.ensemble import Link, TreeEnsemble
-from robx.trees.lightgbm_text import integers, numbers, sections
+from robx.trees.build import Tree, assemble_classifier, codes_in, count_codes
+from robx.trees.ensemble import TreeEnsemble
+from robx.trees.lightgbm_text import sections
 from robx.trees.records import Record
-from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
+from robx.trees.targets import (
+    class_labels,
+    no_probability,
+    not_a_classifier,
+    of_class,
+    wrapper_probability,
+)
 
 #: Values up to this size are read as 0: the float32 nearest to 1e-35.
 ZERO = float(np.float32(1e-35))
+#: LightGBM writes an underscore for a blank in a column's name.
+BLANK = "_"
 #: Objectives that give a probability, and the options that their line in the model may have.
 OBJECTIVES: dict[str, list[str]] = {
     "binary": ["sigmoid"],
@@ -42,10 +50,9 @@ OBJECTIVES: dict[str, list[str]] = {
     "multiclassova": ["num_class", "sigmoid"],
 }
 TREE_FIELDS = (
-    *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type"),
-    *("left_child", "right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value"),
-    *("internal_weight", "internal_count", "cat_boundaries", "cat_threshold", "is_linear"),
-    "shrinkage",
+    "num_leaves num_cat split_feature split_gain threshold decision_type left_child right_child "
+    "leaf_value leaf_weight leaf_count internal_value internal_weight internal_count "
+    "cat_boundaries cat_threshold is_linear shrinkage"
 )
 #: Bits of a split's decision_type: by category, missing goes left, and two for what is missing.
 BY_CATEGORY, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
@@ -61,13 +68,9 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     """Import an `LGBMClassifier` or `Booster`."""
     from lightgbm import Booster  # noqa: PLC0415 - only its own models come here
 
-    kind = type(model).__name__
     wrapped = hasattr(type(model), "predict_proba")
     if not (wrapped or isinstance(model, Booster)):
-        raise UnsupportedModel(
-            f"{kind} is not a classifier: robx needs the probability of a class. Wrap a function "
-            "that returns one in robx.BlackBox."
-        )
+        raise not_a_classifier(model)
     if wrapped and model.get_params().get("pred_early_stop"):
         raise UnsupportedModel(
             "The model was made with pred_early_stop, so it leaves out trees from row to row. Wrap "
@@ -75,7 +78,9 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
         )
     text = (model.booster_ if wrapped else model).model_to_string()
     classes = class_labels(model) if wrapped else None
-    return _parse(text, target, where="The LightGBM model", kind=kind, classes=classes)
+    return _parse(
+        text, target, where="The LightGBM model", kind=type(model).__name__, classes=classes
+    )
 
 
 def from_file(path: Path, target: Category | None) -> TreeEnsemble:
@@ -88,7 +93,7 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     return _parse(text, target, where=where, kind=f"{path.suffix} file")
 
 
-def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
+def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask LightGBM itself."""
     if hasattr(model, "predict_proba"):
         return wrapper_probability(model, target, as_pandas(X))
@@ -97,8 +102,7 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
 
 def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask LightGBM itself, in a process of its own."""
-    scores = child.score(SCORE_FILE, "lightgbm", path, as_pandas(X))
-    return None if scores is None else of_class(scores, target)
+    return of_class(child.score(SCORE_FILE, "lightgbm", path, as_pandas(X)), target)
 
 
 def _parse(
@@ -119,27 +123,21 @@ def _parse(
         )
     if len(records) % n_classes:
         raise InvalidModel(f"{where} has {len(records)} trees for {n_classes} classes.")
-    chosen, place = choose_target(target, classes or list(range(max(n_classes, 2))))
     trees, missing_types = [], set[tuple[int, int]]()
     for number, record in enumerate(records):
-        tree, types = _read_tree(record, 0 if objective == "multiclassova" else number % n_classes)
+        tree, types = _read_tree(record, number % n_classes)
         trees.append(tree)
         missing_types |= types
     columns, named = _columns(header, rest, trees, missing_types)
-    link: Link = "sigmoid"
-    if objective == "multiclass":
-        link = "softmax"
-    elif n_classes == 1 and place == 0:
-        link = "one_minus_sigmoid"
-    return assemble(
-        trees[place::n_classes] if objective == "multiclassova" else trees,
+    return assemble_classifier(
+        trees,
         columns,
         named=named,
-        target=chosen,
+        target=target,
+        classes=classes,
         source=f"LightGBM {header.text('version')} {kind}",
-        link=link,
-        target_index=place if link == "softmax" else 0,
-        base=[0.0] * (n_classes if link == "softmax" else 1),
+        base=[0.0] * n_classes,
+        one_against_all=objective == "multiclassova",
         divisor=len(records) // n_classes if "average_output" in header and records else 1,
         slope=slope,
     )
@@ -150,15 +148,12 @@ def _objective(header: Record) -> tuple[str, int, float]:
     name, *words = header.text("objective").split(" ") if "objective" in header else ["custom"]
     options = Record(dict(word.partition(":")[::2] for word in words), header.where)
     if sorted(options.fields) != OBJECTIVES.get(name) or len(options.fields) != len(words):
-        raise UnsupportedModel(
-            f"The LightGBM objective '{' '.join([name, *words])[:60]}' gives no class probability; "
-            f"robx takes {', '.join(OBJECTIVES)}. For another one, wrap a function that returns "
-            "probabilities in robx.BlackBox."
-        )
+        said = " ".join([name, *words])[:60]
+        raise no_probability(f"LightGBM objective '{said}'", list(OBJECTIVES))
     n_classes = options.integer("num_class", low=2, high=10_000) if "num_class" in options else 1
     for field in ("num_class", "num_tree_per_iteration"):
         if header.integer(field) != n_classes:
-            raise InvalidModel(f"{header.where} has a {field} that its objective contradicts.")
+            raise InvalidModel(f"{header.where} has a {field} that does not fit its objective.")
     slope = options.number("sigmoid") if "sigmoid" in options else 1.0
     if slope <= 0:
         raise InvalidModel(f"{header.where} has sigmoid {slope}; expected a number above 0.")
@@ -178,10 +173,10 @@ def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
     record.only(TREE_FIELDS)
     n_leaves = record.integer("num_leaves", low=1)
     n_splits = n_leaves - 1
-    value = numbers(record, "leaf_value", n_leaves)
-    feature = integers(record, "split_feature", n_splits)
-    threshold = numbers(record, "threshold", n_splits)
-    decision = integers(record, "decision_type", n_splits)
+    value = record.numbers("leaf_value", n_leaves)
+    feature = record.integers("split_feature", n_splits)
+    threshold = record.numbers("threshold", n_splits)
+    decision = record.integers("decision_type", n_splits)
     missing = decision >> MISSING_SHIFT
     if ((decision < 0) | (missing > MISSING_NAN)).any():
         raise InvalidModel(f"{record.where} has a decision_type out of range.")
@@ -204,7 +199,7 @@ def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
 
 def _children(record: Record, name: str, n_splits: int) -> NDArray[np.int64]:
     """Read the children, with the leaves (which count down from -1) numbered after the splits."""
-    nodes = integers(record, name, n_splits)
+    nodes = record.integers(name, n_splits)
     if ((nodes >= n_splits) | (nodes < -n_splits - 1)).any():
         raise InvalidModel(f"{record.where} has a {name} that is not one of its nodes.")
     return np.where(nodes < 0, n_splits - 1 - nodes, nodes)
@@ -227,18 +222,14 @@ def _left_codes(
         raise InvalidModel(f"{record.where} has sets of categories that do not fit its splits.")
     if not len(nodes):
         return {}
-    words = integers(record, "cat_threshold")
-    ends = integers(record, "cat_boundaries", len(nodes) + 1)
+    words = record.integers("cat_threshold")
+    ends = record.integers("cat_boundaries", len(nodes) + 1)
     if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any():
         raise InvalidModel(f"{record.where} has cat_boundaries that do not fit its cat_threshold.")
     if ((words < 0) | (words >= 2**32)).any():
-        raise InvalidModel(f"{record.where} has a cat_threshold that is no set of 32 bits.")
-    codes = {}
-    for node in nodes.tolist():
-        number = int(threshold[node])
-        part = words[ends[number] : ends[number + 1]].astype("<u4")
-        codes[node] = np.flatnonzero(np.unpackbits(part.view(np.uint8), bitorder="little")).tolist()
-    return codes
+        raise InvalidModel(f"{record.where} has a cat_threshold that is not a set of 32 bits.")
+    sets = np.split(words.astype(np.uint32), ends[1:-1])
+    return {int(node): codes_in(sets[int(threshold[node])]) for node in nodes}
 
 
 # --- columns -------------------------------------------------------------------------------------
@@ -259,23 +250,25 @@ def _columns(
             "The model was trained with zero_as_missing in some rounds only. Wrap it in "
             "robx.BlackBox."
         )
-    n_codes = _category_columns(header, infos, rest, trees)
+    n_codes = count_codes(trees, _known_codes(header, infos, rest))
+    by_category = [j for j, n in enumerate(n_codes) if n > 0]
     lists = _pandas_categories(rest, header.where)
-    if lists and len(lists) != len(n_codes):
+    if lists and len(lists) != len(by_category):
         raise UnsupportedModel(
             f"The model was trained on a frame with {len(lists)} category columns, but takes "
-            f"{len(n_codes)} columns as categories, and does not say which are which (an ordered "
-            "category counts as a number to LightGBM). Wrap it in robx.BlackBox, or train it on "
-            "unordered categories or on codes."
+            f"{len(by_category)} columns as categories, and does not say which are which (an "
+            "ordered category counts as a number to LightGBM). Wrap it in robx.BlackBox, or train "
+            "it on unordered categories or on codes."
         )
-    categories = dict(zip(sorted(n_codes), lists or (), strict=False))
+    categories = dict(zip(by_category, lists or (), strict=False))
     columns = [
         Column(
             name,
-            n_codes=max(n_codes[j], len(categories.get(j, ()))) if j in n_codes else 0,
+            n_codes=max(n_codes[j], len(categories.get(j, ()))),
             categories=categories.get(j),
             missing_range=(-ZERO, ZERO) if j in by_zero else None,
             largest_integer=2.0**24,
+            blank=BLANK,
         )
         for j, name in enumerate(names)
     ]
@@ -283,13 +276,11 @@ def _columns(
     return columns, not unnamed
 
 
-def _category_columns(
-    header: Record, infos: list[str], rest: str, trees: list[Tree]
-) -> dict[int, int]:
-    """Find the columns that are categories, with one more than the largest code known of each."""
+def _known_codes(header: Record, infos: list[str], rest: str) -> list[int]:
+    """Give one more than the largest code known of each column; 0 for columns of numbers."""
     declared = re.search(r"^\[categorical_feature: ([0-9,]*)\]$", rest, re.MULTILINE)
     by_parameter = set(declared[1].split(",")) if declared else set()
-    n_codes = {}
+    n_codes = [0] * len(infos)
     for j, info in enumerate(infos):
         if re.fullmatch(r"-?[0-9]{1,10}(:-?[0-9]{1,10})*", info):
             n_codes[j] = max(*map(int, info.split(":")), 0) + 1
@@ -297,11 +288,6 @@ def _category_columns(
             n_codes[j] = 1
         elif info != "none" and not re.fullmatch(r"\[[^:\]]+:[^:\]]+\]", info):
             raise InvalidModel(f"{header.where} describes column {j} as {info[:40]!r}.")
-    for tree in trees:
-        for node, codes in tree.categories.items():
-            j = int(tree.feature[node])
-            if 0 <= j < len(infos):
-                n_codes[j] = max(n_codes.get(j, 1), codes[-1] + 1 if codes else 1)
     return n_codes
 
 

@@ -1,15 +1,15 @@
 """Reading values out of a parsed model file, none of which is trusted.
 
-`Record` wraps a JSON object. Every value is asked for with its type; what is absent, of another
-type or out of range raises, and so does a field that nobody asked for: a field that a parser does
-not know may change what the model means.
+Every value of a `Record` is asked for with its type; what is absent, of another type or out of
+range raises. So does a field that a parser does not know: it may change what the model means.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,15 +39,7 @@ def parse_number(text: object, where: str) -> float:
 
 
 class Record:
-    """A JSON object whose fields are asked for by name and type.
-
-    Parameters
-    ----------
-    value : object
-        The parsed JSON; anything but an object raises.
-    where : str
-        Its place in the file, for messages.
-    """
+    """A JSON object; `where` is its place in the file, for messages."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, Mapping):
@@ -58,9 +50,9 @@ class Record:
     def __contains__(self, name: str) -> bool:
         return name in self.fields
 
-    def only(self, known: Iterable[str]) -> Record:
-        """Raise if there is a field that the parser does not know."""
-        unknown = sorted(set(self.fields) - set(known))
+    def only(self, *known: str) -> Record:
+        """Raise if there is a field that the parser does not know; blanks part its names."""
+        unknown = sorted(set(self.fields) - set(" ".join(known).split()))
         if unknown:
             raise UnsupportedModel(
                 f"{self.where} has fields that robx does not know: {', '.join(unknown[:5])}. They "
@@ -112,34 +104,27 @@ class Record:
             )
         return int(value)
 
-    def integers(self, name: str) -> NDArray[np.int64]:
+    def integers(self, name: str, size: int | None = None) -> NDArray[np.int64]:
         """Return the field as a vector of integers."""
-        array = self._vector(name)
-        whole = array.dtype.kind in "iub" or len(array) == 0
-        if not whole and (array.dtype.kind != "f" or (array != np.trunc(array)).any()):
-            raise InvalidModel(f"{self.where}.{name} must hold integers.")
-        with np.errstate(invalid="ignore"):
-            small = np.abs(array.astype(np.float64)) < 2**53 if len(array) else np.ones(0, bool)
-        if not small.all():
-            raise InvalidModel(f"{self.where}.{name} has an integer out of range.")
+        array = self.numbers(name, size)
+        if not (np.abs(array) < 2**53).all() or (array != np.trunc(array)).any():
+            raise InvalidModel(f"{self.where}.{name} must hold integers, of at most 53 bits.")
         return array.astype(np.int64)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return the field as a vector of numbers, which may be infinite."""
-        array = self._vector(name)
-        if array.dtype.kind not in "iufb" and len(array):
-            raise InvalidModel(f"{self.where}.{name} must hold numbers.")
-        return array.astype(np.float64)
-
-    def _vector(self, name: str) -> NDArray[Any]:
+    def numbers(self, name: str, size: int | None = None) -> NDArray[np.float64]:
+        """Return the field as a vector of numbers, which may be infinite; blanks part a text's."""
         value = self.any(name)
+        message = f"{self.where}.{name} must be a list of numbers. Got {_short(value)}."
         try:
-            array = np.asarray(value)
+            is_text = isinstance(value, str) and re.fullmatch(r"[-+.0-9einfa ]*", value)
+            array = np.array(value.split(), np.float64) if is_text else np.asarray(value)
         except (ValueError, OverflowError) as error:
-            raise InvalidModel(f"{self.where}.{name} is not a plain list.") from error
-        if not isinstance(value, (list, np.ndarray)) or array.ndim != 1:
-            raise InvalidModel(f"{self.where}.{name} must be a flat list. Got {_short(value)}.")
-        return array
+            raise InvalidModel(message) from error
+        if array.ndim != 1 or (array.dtype.kind not in "iufb" and len(array)):
+            raise InvalidModel(message)
+        if size is not None and len(array) != size:
+            raise InvalidModel(f"{self.where}.{name} has {len(array)} values; expected {size}.")
+        return array.astype(np.float64)
 
 
 def _short(value: object) -> str:

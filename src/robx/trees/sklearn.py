@@ -11,8 +11,8 @@ names, whether or not the training table had any.
 columns to the front and turns each category into its rank among the training categories; one that
 was not trained on counts as missing.
 
-Files of such models are read by `robx.trees.skops`; pickles are not. Node arrays are read in the
-layout of scikit-learn 1.5 to 1.9; in any other one nothing is guessed.
+Node arrays are read in the layout of scikit-learn 1.5 to 1.9; in any other one nothing is guessed.
+Files of such models are read by `robx.trees.skops`.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.tables import Category, Column
-from robx.trees.build import Tree, assemble
-from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.build import Tree, assemble, assemble_classifier, codes_in
+from robx.trees.ensemble import TreeEnsemble
 from robx.trees.rounding import FLOAT32_LARGEST, up_to_float32
-from robx.trees.targets import choose_target, class_labels, wrapper_probability
+from robx.trees.targets import (
+    choose_target,
+    class_labels,
+    not_a_classifier,
+    wrapper_probability,
+)
 
 #: Methods that take part in scoring: a subclass that changes one is not the model that we know.
 SCORING = (
-    "predict_proba",
-    "decision_function",
-    "_raw_predict",
-    "_raw_predict_init",
-    "_predict_iterations",
-    "_preprocess_X",
-    "_validate_X_predict",
+    "predict_proba decision_function _raw_predict _raw_predict_init _predict_iterations "
+    "_preprocess_X _validate_X_predict"
 )
 NODE_FIELDS = (
     "left_child right_child feature threshold impurity n_node_samples weighted_n_node_samples "
@@ -66,33 +66,9 @@ SLOPES = {"HalfBinomialLoss": 1.0, "HalfMultinomialLoss": 1.0, "ExponentialLoss"
 
 
 def from_model(model: Any, target: Category | None) -> TreeEnsemble | None:
-    """Import a tree, a forest or boosted trees; None for any other kind of classifier.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        A `DecisionTreeClassifier`, `ExtraTreeClassifier`, `RandomForestClassifier`,
-        `ExtraTreesClassifier`, `GradientBoostingClassifier` or `HistGradientBoostingClassifier`, or
-        a subclass that scores as these do.
-    target : label, optional
-        The class whose probability is the score.
-
-    Returns
-    -------
-    TreeEnsemble or None
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> tree = DecisionTreeClassifier().fit([[1.0], [2.0], [3.0]], ["no", "no", "yes"])
-    >>> from_model(tree, "yes").score([[2.4], [2.6]])
-    array([0., 1.])
-    """
+    """Import a tree, a forest or boosted trees; None for any other kind of classifier."""
     if isinstance(model, RegressorMixin) and not hasattr(model, "predict_proba"):
-        raise UnsupportedModel(
-            f"{type(model).__name__} is a regressor: robx needs a classifier, for the probability "
-            "of a class."
-        )
+        raise not_a_classifier(model)
     parse = next((parse for kind, parse in PARSERS.items() if _scores_as(model, kind)), None)
     if parse is None:
         return None
@@ -119,7 +95,7 @@ def _scores_as(model: Any, kind: type) -> bool:
     # Looked up statically: scikit-learn hides some methods behind a descriptor that makes new ones.
     return isinstance(model, kind) and all(
         getattr_static(type(model), name, None) is getattr_static(kind, name, None)
-        for name in SCORING
+        for name in SCORING.split()
     )
 
 
@@ -129,7 +105,7 @@ def _scores_as(model: Any, kind: type) -> bool:
 def _tree_or_forest(model: Any, target: Category | None) -> TreeEnsemble:
     estimators = getattr(model, "estimators_", [model])
     if not estimators or not all(_scores_as(each, DecisionTreeClassifier) for each in estimators):
-        raise _not_known(model, "its estimators_ are no plain decision trees")
+        raise _not_known(model, "its estimators_ are not plain decision trees")
     classes = class_labels(model)
     chosen, place = choose_target(target, classes)
     trees = []
@@ -145,7 +121,7 @@ def _tree_or_forest(model: Any, target: Category | None) -> TreeEnsemble:
     takes_missing = _get(estimators[0], "_support_missing_values")(_probe(model))
     return assemble(
         trees,
-        _float32_columns(model, takes_missing=bool(takes_missing)),
+        _float32_columns(model, bool(takes_missing)),
         named=hasattr(model, "feature_names_in_"),
         target=chosen,
         source=_source(model),
@@ -171,7 +147,7 @@ def _gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble:
         )
     columns = _float32_columns(model, takes_missing=False)
     base = _get(model, "_raw_predict_init")(_probe(model))[0]
-    return _boosted(model, target, trees, columns, base=base, slope=slope)
+    return _boosted(model, target, trees, columns, base, slope)
 
 
 def _hist_gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble:
@@ -182,8 +158,7 @@ def _hist_gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble
         for k, predictor in enumerate(each)
     ]
     base = np.ravel(_get(model, "_baseline_prediction"))
-    slope = _slope(model, len(base))
-    return _boosted(model, target, trees, columns, base=base, slope=slope)
+    return _boosted(model, target, trees, columns, base, _slope(model, len(base)))
 
 
 def _slope(model: Any, n_margins: int) -> float:
@@ -200,20 +175,16 @@ def _boosted(
     target: Category | None,
     trees: Sequence[Tree],
     columns: Sequence[Column],
-    *,
     base: NDArray[np.float64],
     slope: float,
 ) -> TreeEnsemble:
-    chosen, place = choose_target(target, class_labels(model))
-    link: Link = "softmax" if len(base) > 1 else ("one_minus_sigmoid", "sigmoid")[place]
-    return assemble(
+    return assemble_classifier(
         trees,
         columns,
         named=hasattr(model, "feature_names_in_"),
-        target=chosen,
+        target=target,
+        classes=class_labels(model),
         source=_source(model),
-        link=link,
-        target_index=place if link == "softmax" else 0,
         base=base.tolist(),
         slope=slope,
     )
@@ -257,13 +228,7 @@ def _hist_tree(model: Any, predictor: Any, order: NDArray[np.intp], index: int) 
     nodes = _check_fields(model, _get(predictor, "nodes"), HIST_NODE_FIELDS)
     is_leaf = nodes["is_leaf"] != 0
     by_category = np.flatnonzero((nodes["is_categorical"] != 0) & ~is_leaf)
-    bits = np.asarray(_get(predictor, "raw_left_cat_bitsets"), dtype="<u4")
-    left_codes = {
-        int(node): np.flatnonzero(
-            np.unpackbits(bits[nodes["bitset_idx"][node]].view(np.uint8), bitorder="little")
-        ).tolist()
-        for node in by_category
-    }
+    bits = np.asarray(_get(predictor, "raw_left_cat_bitsets"))
     return Tree(
         left=np.where(is_leaf, -1, nodes["left"].astype(np.int64)),
         right=np.where(is_leaf, -1, nodes["right"].astype(np.int64)),
@@ -272,7 +237,7 @@ def _hist_tree(model: Any, predictor: Any, order: NDArray[np.intp], index: int) 
         missing_left=nodes["missing_go_to_left"] != 0,
         value=nodes["value"],
         index=index,
-        categories=left_codes,
+        categories={int(n): codes_in(bits[nodes["bitset_idx"][n]]) for n in by_category},
     )
 
 
@@ -290,10 +255,8 @@ def _names(model: Any) -> list[str]:
     return [str(name) for name in getattr(model, "feature_names_in_", made_up)]
 
 
-def _float32_columns(model: Any, *, takes_missing: bool) -> list[Column]:
-    return [
-        Column(name, takes_missing=takes_missing, largest=FLOAT32_LARGEST) for name in _names(model)
-    ]
+def _float32_columns(model: Any, takes_missing: bool) -> list[Column]:
+    return [Column(n, takes_missing=takes_missing, largest=FLOAT32_LARGEST) for n in _names(model)]
 
 
 def _hist_columns(model: Any) -> tuple[list[Column], NDArray[np.intp]]:

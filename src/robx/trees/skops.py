@@ -43,10 +43,10 @@ MODELS = {
     "sklearn.ensemble._gb.GradientBoostingClassifier",
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
 }
-SCALARS = {
-    "numpy." + name for name in ("bool", "bool_", "str_", "int32", "int64", "uint32", "uint64")
-} | {"numpy.float32", "numpy.float64"}
+NUMBERS = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+SCALARS = {f"numpy.{name}" for name in ("bool", "bool_", "str_", *NUMBERS)}
 LOSSES = ("HalfBinomialLoss", "HalfMultinomialLoss", "ExponentialLoss")
+LINKS = ("HalfLogitLink", "Interval", "LogitLink", "MultinomialLogit")
 #: What models are made of: types by the loader that builds them.
 PARTS: dict[str, set[str]] = {
     "JsonNode": {"builtins.str"},
@@ -65,13 +65,10 @@ PARTS: dict[str, set[str]] = {
     # How a HistGradientBoostingClassifier reads its numeric columns, where others are categories.
     "PartialNode": {"functools.partial"},
     "FunctionNode": {"sklearn.utils.validation.check_array"},
-    "ObjectNode": MODELS
-    | {f"sklearn._loss.loss.{name}" for name in LOSSES}
-    | {
-        f"sklearn._loss.link.{name}"
-        for name in ("HalfLogitLink", "Interval", "LogitLink", "MultinomialLogit")
-    }
-    | {
+    "ObjectNode": {
+        *MODELS,
+        *(f"sklearn._loss.loss.{name}" for name in LOSSES),
+        *(f"sklearn._loss.link.{name}" for name in LINKS),
         "sklearn.compose._column_transformer.ColumnTransformer",
         "sklearn.compose._column_transformer._RemainderColsList",  # before 1.7
         "sklearn.dummy.DummyClassifier",
@@ -94,21 +91,12 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
 
 
 def file_probability(path: Path, target: Category, X: Any) -> Any:
-    """Ask scikit-learn itself; whoever comes here has imported the file before."""
+    """Ask scikit-learn itself."""
     return sklearn.probability(load(path), target, X)
 
 
 def load(path: Path) -> Any:
-    """Load the classifier in a file, alive; every node of its trees has been checked.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    fitted classifier of scikit-learn
-    """
+    """Load the classifier in a file, alive; every node of its trees has been checked."""
     model = _opened(path)
     labels = class_labels(model) if hasattr(model, "classes_") else [None]
     _imported(path, model, labels[0])
@@ -179,7 +167,7 @@ def _audit(path: Path, schema: Any, sizes: dict[str, int]) -> None:
     if root not in MODELS or schema.get("__loader__") != "ObjectNode":
         known = ", ".join(sorted(name.rpartition(".")[2] for name in MODELS))
         raise UnsupportedModel(
-            f"'{path.name}' holds a {root}. Of .skops files robx reads {known}. Load it with "
+            f"'{path.name}' holds a {root}. From .skops files robx reads {known}. Load it with "
             "skops.io.load yourself and pass the model."
         )
     read, seen = 0, dict[Any, Any]()
@@ -187,10 +175,7 @@ def _audit(path: Path, schema: Any, sizes: dict[str, int]) -> None:
         loader, name = node["__loader__"], _type_name(node)
         named = PARTS.get(loader, set()) if loader != AGAIN else set().union(*PARTS.values())
         if name not in named:
-            raise UnsupportedModel(
-                f"'{path.name}' holds a {name} ({loader}), which none of the models that robx "
-                "reads from .skops files is made of; it was not loaded." + _saved_by(schema)
-            )
+            raise _not_a_part(path, f"{name} ({loader})", _saved_by(schema))
         # skops builds one object for all nodes of an id: they must say the same.
         said = loader, name, node.get("content") if loader == "JsonNode" else None
         if node.get("__id__") and loader != AGAIN and seen.setdefault(node["__id__"], said) != said:
@@ -199,7 +184,7 @@ def _audit(path: Path, schema: Any, sizes: dict[str, int]) -> None:
             state = node["content"]["bit_generator"]["content"]["bit_generator"]
             if state["content"] not in GENERATORS:
                 raise UnsupportedModel(
-                    f"'{path.name}' asks for numpy.random's {state['content']}, which is no "
+                    f"'{path.name}' asks for numpy.random's {state['content']}, which is not a "
                     "generator of bits; it was not loaded."
                 )
         read += sizes.get(str(node.get("file")), 0)
@@ -230,10 +215,7 @@ def _constructed(path: Path, data: bytes) -> Any:
     asked = set(skops.io.get_untrusted_types(data=data))
     trusted = {name for names in PARTS.values() for name in names}
     if asked - trusted:
-        raise UnsupportedModel(
-            f"'{path.name}' holds a {sorted(asked - trusted)[0]}, which none of the models that "
-            "robx reads from .skops files is made of; it was not loaded."
-        )
+        raise _not_a_part(path, sorted(asked - trusted)[0])
     with warnings.catch_warnings():
         # A layout of another version that the parser does not know is refused there.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
@@ -242,6 +224,13 @@ def _constructed(path: Path, data: bytes) -> Any:
     if hidden:
         raise InvalidModel(f"The model in '{path.name}' has an '{hidden[0]}' of its own.")
     return model
+
+
+def _not_a_part(path: Path, name: str, hint: str = "") -> UnsupportedModel:
+    return UnsupportedModel(
+        f"'{path.name}' holds a {name}, which is not a part of any model that robx reads from "
+        f".skops files; it was not loaded.{hint}"
+    )
 
 
 def _saved_by(schema: Any) -> str:
@@ -260,4 +249,4 @@ def _saved_by(schema: Any) -> str:
 
 def _damaged(path: Path, error: Exception, hint: str = "") -> InvalidModel:
     said = f"{type(error).__name__}: {str(error).strip()}".split("\n")[0][:200].rstrip(":. ")
-    return InvalidModel(f"'{path.name}' is no .skops file that can be read: {said}.{hint}")
+    return InvalidModel(f"'{path.name}' is not a .skops file that can be read: {said}.{hint}")

@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.files import atomically
 from robx.tables import Category, Column
-from robx.trees.ensemble import TreeEnsemble
+from robx.trees import lightgbm
+from robx.trees.ensemble import ARRAY_TYPES, TreeEnsemble
 from robx.trees.records import Record, parse_json
 
 FORMAT = 1
 MAGIC = b"robx ensemble %d\n"
 
 CATEGORY = (str, int, float, bool)
+LIST = (list, type(None))
 HEADER_TYPES: dict[str, tuple[type, ...]] = {
     "named": (bool,),
     "target": CATEGORY,
@@ -39,32 +41,17 @@ HEADER_TYPES: dict[str, tuple[type, ...]] = {
 COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "n_codes": (int,),
-    "categories": (list, type(None)),
-    "by_value": (bool,),
-    "unseen_is_missing": (bool,),
-    "missing_range": (list, type(None)),
-    "takes_missing": (bool,),
-    "largest": (float,),
-    "largest_integer": (float,),
-}
-ARRAY_TYPES: dict[str, tuple[str, ...]] = {
-    "base": ("<f4", "<f8"),
-    "split_feature": ("<i4",),
-    "split_threshold": ("<f8",),
-    "split_missing_left": ("|b1",),
-    "split_category": ("<i4",),
-    "category_bits": ("<u8",),
-    "tree_start": ("<i8",),
-    "tree_class": ("<i4",),
-    "node_split": ("<i4",),
-    "leaf_value": ("<f4", "<f8"),
+    "categories": LIST,
+    "missing_range": LIST,
+    **dict.fromkeys(("by_value", "unseen_is_missing", "takes_missing"), (bool,)),
+    **dict.fromkeys(("largest", "largest_integer"), (float,)),
 }
 
 
 def save(ensemble: TreeEnsemble, path: Path) -> None:
     """Write the ensemble; the same ensemble gives the same bytes."""
     arrays = {
-        name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        name: np.ascontiguousarray(array, dtype=_little_endian(array.dtype.str))
         for name, array in ensemble.arrays().items()
     }
     header = {
@@ -84,18 +71,19 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     if not magic.startswith(b"robx ensemble "):
         raise InvalidModel(f"{where} is not an ensemble saved by robx.")
     if magic + b"\n" != MAGIC % FORMAT:
-        raise UnsupportedModel(f"{where} has another format than {FORMAT}, the one robx reads.")
+        raise UnsupportedModel(f"{where} is not in format {FORMAT}, the one that robx reads.")
     text, _, body = rest.partition(b"\n")
-    root = parse_json(text, where).only(("ensemble", "digest", "arrays"))
+    root = parse_json(text, where).only("ensemble digest arrays")
     header = _typed(root.record("ensemble"), HEADER_TYPES)
-    columns = tuple(_column(c) for c in root.record("ensemble").records("columns"))
+    blank = lightgbm.BLANK if header["source"].startswith("LightGBM ") else " "
+    columns = tuple(_column(c, blank) for c in root.record("ensemble").records("columns"))
     ensemble = TreeEnsemble(**{**header, "columns": columns, **_read_arrays(root, body)})
     if _digest(root.any("ensemble"), root.any("arrays"), body) != root.text("digest"):
         raise InvalidModel(f"{where} is damaged: its contents do not match its digest.")
     if target is not None and target != ensemble.target:
         raise InvalidInput(
-            f"{where} scores the probability of {ensemble.target!r}; it cannot be asked for "
-            f"{target!r}. Import the original model again with that target."
+            f"{where} scores the probability of {ensemble.target!r}, not of {target!r}. Import "
+            "the original model again with that target."
         )
     return ensemble
 
@@ -113,16 +101,17 @@ def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     at = 0
     for entry in root.sequence("arrays"):
-        parts = entry if isinstance(entry, list) and len(entry) == 3 else [None] * 3
-        name, code, shape = str(parts[0]), parts[1], parts[2]
-        if name in arrays or code not in ARRAY_TYPES.get(name, ()):
-            raise InvalidModel(f"{root.where} lists an array that is none of an ensemble's.")
+        parts: list[Any] = entry if isinstance(entry, list) and len(entry) == 3 else [None] * 3
+        name, code, shape = parts
+        types = ARRAY_TYPES.get(name, ()) if isinstance(name, str) and name not in arrays else ()
+        dtype = next((t for t in map(_little_endian, types) if t.str == code), None)
+        if dtype is None:
+            raise InvalidModel(f"{root.where} lists an array that an ensemble does not have.")
         n_dimensions = 2 if name == "category_bits" else 1
-        if not isinstance(shape, list) or len(shape) != n_dimensions:
+        is_list = isinstance(shape, list) and len(shape) == n_dimensions
+        if not is_list or any(type(n) is not int or n < 0 for n in shape):
             raise InvalidModel(f"{root.where} gives '{name}' a shape that it cannot have.")
-        if any(type(n) is not int or n < 0 for n in shape):
-            raise InvalidModel(f"{root.where} gives '{name}' a shape that it cannot have.")
-        dtype, count = np.dtype(code), math.prod(shape)
+        count = math.prod(shape)
         if at + count * dtype.itemsize > len(body) or max(shape) > len(body):
             raise InvalidModel(f"{root.where} is cut off: it lacks a part of '{name}'.")
         flat = np.frombuffer(body, dtype, offset=at, count=count)
@@ -135,23 +124,27 @@ def _read_arrays(root: Record, body: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _column(record: Record) -> Column:
+def _little_endian(code: str) -> np.dtype[Any]:
+    return np.dtype(code).newbyteorder("<")
+
+
+def _column(record: Record, blank: str) -> Column:
     fields = _typed(record, COLUMN_TYPES)
     for name in ("categories", "missing_range"):
         if fields[name] is not None:
             fields[name] = tuple(fields[name])
     span, categories = fields["missing_range"], fields["categories"]
     if not all(type(category) in CATEGORY for category in categories or ()):
-        raise InvalidModel(f"{record.where} has a category that is none.")
+        raise InvalidModel(f"{record.where} has a category that is not a label.")
     if span is not None and (len(span) != 2 or any(type(bound) is not float for bound in span)):
-        raise InvalidModel(f"{record.where} has a range that is none.")
-    return Column(**fields)
+        raise InvalidModel(f"{record.where} has a range that is not two numbers.")
+    return Column(**fields, blank=blank)
 
 
 def _typed(record: Record, types: dict[str, tuple[type, ...]]) -> dict[str, Any]:
     """Read all fields of an object, each of the type that it was saved with."""
     fields = {name: record.any(name) for name in types}
-    for name, value in record.only([*types, "columns"]).fields.items():
+    for name, value in record.only(*types, "columns").fields.items():
         if name in types and type(value) not in types[name]:
             raise InvalidModel(f"{record.where}.{name} is a {type(value).__name__}.")
     return fields

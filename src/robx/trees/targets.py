@@ -1,4 +1,4 @@
-"""Which class the score is the probability of."""
+"""The class that the score is the probability of, and models that have none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidInput
+from robx.errors import InvalidInput, UnsupportedModel
 from robx.tables import Category
 
 
@@ -48,8 +48,26 @@ def wrapper_probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
         return np.asarray(model.predict_proba(X))[:, place]
 
 
-def of_class(answer: NDArray[Any], target: Category) -> NDArray[Any]:
+def of_class(answer: NDArray[Any] | None, target: Category) -> NDArray[Any] | None:
     """Pick a class out of a bare booster's answer: one column for two classes, else one each."""
+    if answer is None:
+        return None
     if answer.ndim == 2:
         return answer[:, int(target)]
     return answer if int(target) == 1 else 1 - answer
+
+
+def not_a_classifier(model: object) -> UnsupportedModel:
+    """Say that a model has no classes."""
+    return UnsupportedModel(
+        f"{type(model).__name__} is not a classifier: robx needs the probability of a class. Wrap "
+        "a function that returns probabilities in robx.BlackBox."
+    )
+
+
+def no_probability(objective: str, known: Sequence[str]) -> UnsupportedModel:
+    """Say that a library's objective does not end in a probability."""
+    return UnsupportedModel(
+        f"The {objective} does not give class probabilities that robx can rebuild; robx takes "
+        f"{', '.join(known)}. Wrap a function that returns probabilities in robx.BlackBox."
+    )

@@ -45,8 +45,7 @@ class _Reader:
         end = self.at + size
         if size < 0 or end > len(self.data):
             raise InvalidModel(f"{self.where} is cut off or damaged at byte {self.at}.")
-        part = self.data[self.at : end]
-        self.at = end
+        part, self.at = self.data[self.at : end], end
         return part
 
     def peek(self) -> bytes:
@@ -69,19 +68,18 @@ class _Reader:
             return self.array(depth)
         raise InvalidModel(f"{self.where} has the unknown marker {marker!r} at byte {self.at - 1}.")
 
-    def number(self, marker: bytes) -> int | float:
+    def number(self, marker: bytes) -> Any:
         dtype = NUMBERS[marker]
-        number: int | float = np.frombuffer(self.take(dtype.itemsize), dtype)[0].item()
-        return number
+        return np.frombuffer(self.take(dtype.itemsize), dtype)[0].item()
 
     def length(self) -> int:
         marker = self.take(1)
         if marker not in NUMBERS or marker in b"dD":
             raise InvalidModel(f"{self.where} has no length at byte {self.at - 1}.")
-        size = self.number(marker)
+        size: int = self.number(marker)
         if not 0 <= size <= len(self.data):
             raise InvalidModel(f"{self.where} claims a length of {size} at byte {self.at}.")
-        return int(size)
+        return size
 
     def text(self) -> str:
         try:
@@ -90,10 +88,7 @@ class _Reader:
             raise InvalidModel(f"{self.where} has text that is not UTF-8.") from error
 
     def kind_and_count(self) -> tuple[bytes | None, int | None]:
-        kind = None
-        if self.peek() == b"$":
-            self.take(1)
-            kind = self.take(1)
+        kind = self.take(2)[1:] if self.peek() == b"$" else None
         if self.peek() == b"#":
             self.take(1)
             return kind, self.length()
@@ -109,9 +104,9 @@ class _Reader:
             return values.astype(dtype.newbyteorder("="))
         if kind is not None:
             raise InvalidModel(f"{self.where} has a list of the unknown type {kind!r}.")
-        items = []
         if count is not None:
             return [self.value(self.take(1), depth + 1) for _ in range(count)]
+        items = []
         while (marker := self.take(1)) != b"]":
             items.append(self.value(marker, depth + 1))
         return items

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,17 @@ from scipy.special import softmax
 from robx.errors import InvalidModel, UnsupportedModel
 from robx.tables import Category, Column, as_pandas
 from robx.trees import child
-from robx.trees.build import MAX_CODES, Tree, assemble
-from robx.trees.ensemble import Link, TreeEnsemble
+from robx.trees.build import MAX_CODES, Tree, assemble_classifier, count_codes
+from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.rounding import FLOAT32_LARGEST, below_float32, float32_interval
-from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
+from robx.trees.targets import (
+    class_labels,
+    no_probability,
+    not_a_classifier,
+    of_class,
+    wrapper_probability,
+)
 from robx.trees.ubjson import parse_ubjson
 
 #: The newest model format whose fields are known.
@@ -40,32 +47,15 @@ model.load_model(source)
 scores = model.predict_proba(X)
 """
 
-MODEL_FIELDS = (
-    "cats",
-    "gbtree_model_param",
-    "iteration_indptr",
-    "tree_info",
-    "trees",
-    "weight_drop",
+LEARNER_FIELDS = (
+    "attributes feature_names feature_types gradient_booster learner_model_param objective"
 )
+PARAM_FIELDS = "base_score boost_from_average num_class num_feature num_target"
+MODEL_FIELDS = "cats gbtree_model_param iteration_indptr tree_info trees weight_drop"
 TREE_FIELDS = (
-    "base_weights",
-    "categories",
-    "categories_nodes",
-    "categories_segments",
-    "categories_sizes",
-    "default_left",
-    "id",
-    "leaf_weights",
-    "left_children",
-    "loss_changes",
-    "parents",
-    "right_children",
-    "split_conditions",
-    "split_indices",
-    "split_type",
-    "sum_hessian",
-    "tree_param",
+    "base_weights categories categories_nodes categories_segments categories_sizes default_left id "
+    "leaf_weights left_children loss_changes parents right_children split_conditions split_indices "
+    "split_type sum_hessian tree_param"
 )
 
 
@@ -73,21 +63,15 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     """Import an `XGBClassifier`, `XGBRFClassifier` or `Booster`."""
     wrapped = hasattr(model, "get_booster")
     if wrapped and not hasattr(model, "predict_proba"):
-        raise UnsupportedModel(
-            f"{type(model).__name__} is not a classifier: robx needs the probability of a class. "
-            "Wrap a function that returns one in robx.BlackBox."
-        )
+        raise not_a_classifier(model)
     booster = model.get_booster() if wrapped else model
     marker = model.missing if wrapped else None
-    missing = math.nan if marker is None else float(marker)
-    classes = class_labels(model) if wrapped else None
-    data = bytes(booster.save_raw("json"))
     return _parse(
-        parse_json(data, "The XGBoost model"),
+        parse_json(bytes(booster.save_raw("json")), "The XGBoost model"),
         target,
         kind=type(model).__name__,
-        classes=classes,
-        missing=missing,
+        classes=class_labels(model) if wrapped else None,
+        missing=math.nan if marker is None else float(marker),
         stop_at_best=wrapped,
     )
 
@@ -100,16 +84,14 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     return _parse(tree, target, kind=f"{path.suffix} file", stop_at_best=True)
 
 
-def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
+def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask XGBoost itself."""
     if hasattr(model, "predict_proba"):
         return wrapper_probability(model, target, as_pandas(X))
     from xgboost import DMatrix  # noqa: PLC0415 - only its own models come here
 
-    enable = {"enable_categorical": True}
-    data = DMatrix(
-        X, feature_names=None if hasattr(X, "columns") else model.feature_names, **enable
-    )
+    names = None if hasattr(X, "columns") else model.feature_names
+    data = DMatrix(X, feature_names=names, enable_categorical=True)
     margin = np.asarray(model.predict(data, output_margin=True))
     if margin.ndim == 2:  # multi:softmax would predict the class itself
         return softmax(margin, axis=1)[:, int(target)]
@@ -118,8 +100,7 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
 
 def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
     """Ask XGBoost itself, in a process of its own."""
-    scores = child.score(SCORE_FILE, "xgboost", path, as_pandas(X))
-    return None if scores is None else of_class(scores, target)
+    return of_class(child.score(SCORE_FILE, "xgboost", path, as_pandas(X)), target)
 
 
 def _parse(
@@ -131,62 +112,41 @@ def _parse(
     missing: float = math.nan,
     stop_at_best: bool,
 ) -> TreeEnsemble:
-    root.only(("learner", "version"))
-    version = _version(root)
-    learner = root.record("learner").only(
-        (
-            "attributes",
-            "feature_names",
-            "feature_types",
-            "gradient_booster",
-            "learner_model_param",
-            "objective",
-        )
-    )
-    param = learner.record("learner_model_param").only(
-        ("base_score", "boost_from_average", "num_class", "num_feature", "num_target")
-    )
-    if "num_target" in param and param.integer("num_target", low=0) > 1:
+    version = _version(root.only("learner version"))
+    learner = root.record("learner").only(LEARNER_FIELDS)
+    param = learner.record("learner_model_param").only(PARAM_FIELDS)
+    if "num_target" in param and param.integer("num_target") > 1:
         raise UnsupportedModel("The model predicts several targets at once; robx needs one.")
-    n_classes = max(param.integer("num_class", low=0, high=10_000), 1)
+    n_classes = max(param.integer("num_class", high=10_000), 1)
     if n_classes == 1 and classes is not None and len(classes) != 2:
         raise UnsupportedModel(
             f"The model separates {len(classes)} classes; robx needs two or more."
         )
-    model, tree_weight = _booster(learner.record("gradient_booster"))
-    columns = _columns(learner, model, param.integer("num_feature", low=1), missing)
-    records = model.records("trees")
+    objective = learner.record("objective").text("name")
+    if objective not in (MULTI if n_classes > 1 else BINARY):
+        raise no_probability(f"XGBoost objective '{objective}'", BINARY + MULTI)
+    model, weights = _booster(learner.record("gradient_booster"))
+    names = learner.sequence("feature_names") if "feature_names" in learner else []
+    columns = _columns(learner, model, names, param.integer("num_feature", low=1), missing)
+    records, index = model.records("trees"), model.integers("tree_info")
     n_trees = _rounds_used(learner, model, n_classes) if stop_at_best else len(records)
-    index = model.integers("tree_info")
-    if len(index) != len(records) or (
-        len(index) and not 0 <= index.min() <= index.max() < n_classes
-    ):
+    if len(index) != len(records) or ((index < 0) | (index >= n_classes)).any():
         raise InvalidModel("The XGBoost model's tree_info does not fit its trees and classes.")
-    weights = np.ones(n_trees) if tree_weight is None else tree_weight
+    weights = np.ones(n_trees) if weights is None else weights
     if len(weights) < n_trees:
         raise InvalidModel("The XGBoost dart model lacks weights for some of its trees.")
     trees = [
         _read_tree(record, int(index[i]), float(weights[i]))
         for i, record in enumerate(records[:n_trees])
     ]
-    columns = _with_codes(columns, trees)
-    chosen, place = choose_target(target, classes or list(range(max(n_classes, 2))))
-    link: Link = "softmax" if n_classes > 1 else ("sigmoid", "one_minus_sigmoid")[1 - place]
-    objective = learner.record("objective").text("name")
-    if objective not in (MULTI if n_classes > 1 else BINARY):
-        raise UnsupportedModel(
-            f"The XGBoost objective '{objective}' gives no class probability; robx takes "
-            f"{', '.join(BINARY + MULTI)}. For another one, wrap a function that returns "
-            "probabilities in robx.BlackBox."
-        )
-    return assemble(
+    n_codes = count_codes(trees, [column.n_codes for column in columns])
+    return assemble_classifier(
         trees,
-        columns,
-        named=bool(learner.sequence("feature_names")) if "feature_names" in learner else False,
-        target=chosen,
+        [replace(column, n_codes=n) for column, n in zip(columns, n_codes, strict=True)],
+        named=bool(names),
+        target=target,
+        classes=classes,
         source=f"XGBoost {version} {kind}",
-        link=link,
-        target_index=place if n_classes > 1 else 0,
         base=_base_margins(param.any("base_score"), n_classes),
         dtype=np.float32,
     )
@@ -210,61 +170,54 @@ def _booster(booster: Record) -> tuple[Record, NDArray[np.float64] | None]:
     if name == "gbtree":
         # From XGBoost 3.3 on dropout is an option of the tree booster; its weights stand beside the
         # model in 3.3, and inside it from 3.4 on.
-        model = booster.only(("model", "name", "weight_drop")).record("model").only(MODEL_FIELDS)
+        model = booster.only("model name weight_drop").record("model").only(MODEL_FIELDS)
         holder = booster if "weight_drop" in booster else model
         return model, holder.numbers("weight_drop") if "weight_drop" in holder else None
     if name == "dart":
-        booster.only(("gbtree", "name", "weight_drop"))
-        inner = booster.record("gbtree").only(("model", "name"))
+        inner = booster.only("gbtree name weight_drop").record("gbtree").only("model name")
         return inner.record("model").only(MODEL_FIELDS), booster.numbers("weight_drop")
     raise UnsupportedModel(
         f"The XGBoost booster '{name}' is not made of trees. Wrap the model in robx.BlackBox."
     )
 
 
-def _columns(learner: Record, model: Record, n_features: int, missing: float) -> list[Column]:
-    names = learner.sequence("feature_names") if "feature_names" in learner else []
+def _columns(
+    learner: Record, model: Record, names: list[Any], n_features: int, missing: float
+) -> list[Column]:
     types = learner.sequence("feature_types") if "feature_types" in learner else []
     if (names and len(names) != n_features) or (types and len(types) != n_features):
         raise InvalidModel(f"The XGBoost model names {len(names)} of its {n_features} columns.")
     if unknown := {str(t) for t in types} - {"c", "float", "int", "i", "q"}:
         raise UnsupportedModel(f"XGBoost column types that robx does not know: {sorted(unknown)}.")
     known = _categories(model, n_features)
-    span = None if math.isnan(missing) else float32_interval(missing)
-    columns = []
-    for j in range(n_features):
-        is_category = bool(types) and types[j] == "c"
-        columns.append(
-            Column(
-                str(names[j]) if names else f"f{j}",
-                n_codes=(len(known[j] or ()) or 1) if is_category else 0,
-                categories=known[j] if is_category else None,
-                missing_range=span,
-                largest=math.inf if math.isinf(missing) else FLOAT32_LARGEST,
-            )
+    is_category = [kind == "c" for kind in types] or [False] * n_features
+    return [
+        Column(
+            str(names[j]) if names else f"f{j}",
+            n_codes=max(len(known[j] or ()), 1) if is_category[j] else 0,
+            categories=known[j] if is_category[j] else None,
+            missing_range=None if math.isnan(missing) else float32_interval(missing),
+            largest=math.inf if math.isinf(missing) else FLOAT32_LARGEST,
         )
-    return columns
+        for j in range(n_features)
+    ]
 
 
 def _categories(model: Record, n_features: int) -> list[tuple[Category, ...] | None]:
     """Read the training categories, which XGBoost stores since 3.1."""
-    nothing: list[tuple[Category, ...] | None] = [None] * n_features
     if "cats" not in model:
-        return nothing
-    cats = model.record("cats").only(("enc", "feature_segments", "sorted_idx"))
-    encodings = cats.records("enc")
-    if not encodings:
-        return nothing
-    if len(encodings) != n_features:
+        return [None] * n_features
+    encodings = model.record("cats").only("enc feature_segments sorted_idx").records("enc")
+    if len(encodings) not in (0, n_features):
         raise InvalidModel("The XGBoost model's categories do not fit its columns.")
-    return [_decode(encoding) for encoding in encodings]
+    return [_decode(encoding) for encoding in encodings] or [None] * n_features
 
 
 def _decode(encoding: Record) -> tuple[Category, ...] | None:
     values = encoding.sequence("values")
     if not values:
         return None
-    if "offsets" not in encoding.only(("offsets", "values", "type")):
+    if "offsets" not in encoding.only("offsets values type"):
         return tuple(values)
     offsets = encoding.integers("offsets")
     ordered = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(values)
@@ -278,10 +231,7 @@ def _decode(encoding: Record) -> tuple[Category, ...] | None:
         )
     try:
         text = bytes(values)
-        return tuple(
-            text[a:b].decode()
-            for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-        )
+        return tuple(text[a:b].decode() for a, b in pairwise(offsets.tolist()))
     except (TypeError, ValueError) as error:
         raise InvalidModel("The XGBoost model's category names are not text.") from error
 
@@ -295,14 +245,14 @@ def _rounds_used(learner: Record, model: Record, n_classes: int) -> int:
     rounds = attributes.integer("best_iteration") + 1
     if "iteration_indptr" in model:
         bounds = model.integers("iteration_indptr")
-        if rounds >= len(bounds) or not 0 < bounds[rounds] <= n_trees:
-            raise InvalidModel("The XGBoost model's best iteration is not one of its rounds.")
-        return int(bounds[rounds])
-    param = model.record("gbtree_model_param")
-    each = max(param.integer("num_parallel_tree"), 1) if "num_parallel_tree" in param else 1
-    if rounds * each * n_classes > n_trees:
+        used = int(bounds[rounds]) if rounds < len(bounds) else 0
+    else:
+        param = model.record("gbtree_model_param")
+        each = param.integer("num_parallel_tree") if "num_parallel_tree" in param else 1
+        used = rounds * max(each, 1) * n_classes
+    if not 0 < used <= n_trees:
         raise InvalidModel("The XGBoost model's best iteration is not one of its rounds.")
-    return rounds * each * n_classes
+    return used
 
 
 def _base_margins(base_score: Any, n_classes: int) -> list[float]:
@@ -321,10 +271,8 @@ def _base_margins(base_score: Any, n_classes: int) -> list[float]:
 
 
 def _read_tree(record: Record, index: int, weight: float) -> Tree:
-    record.only(TREE_FIELDS)
-    param = record.record("tree_param").only(
-        ("num_deleted", "num_feature", "num_nodes", "size_leaf_vector")
-    )
+    param = record.only(TREE_FIELDS).record("tree_param")
+    param.only("num_deleted num_feature num_nodes size_leaf_vector")
     if "size_leaf_vector" in param and param.integer("size_leaf_vector") > 1:
         raise UnsupportedModel(
             "The model was trained with multi_strategy='multi_output_tree', which has a vector in "
@@ -349,18 +297,6 @@ def _read_tree(record: Record, index: int, weight: float) -> Tree:
     )
 
 
-def _with_codes(columns: list[Column], trees: list[Tree]) -> list[Column]:
-    """Count the categories that splits name, where the model does not list them."""
-    n_codes = [column.n_codes for column in columns]
-    for tree in trees:
-        for node, codes in tree.categories.items():
-            j = int(tree.feature[node]) if node < len(tree.feature) else -1
-            if not 0 <= j < len(columns):
-                raise InvalidModel(f"The XGBoost model splits on column {j} of {len(columns)}.")
-            n_codes[j] = max(n_codes[j], max(codes, default=0) + 1)
-    return [replace(column, n_codes=n) for column, n in zip(columns, n_codes, strict=True)]
-
-
 def _right_codes(record: Record) -> dict[int, list[int]]:
     if "split_type" not in record:
         return {}
@@ -369,16 +305,11 @@ def _right_codes(record: Record) -> dict[int, list[int]]:
     if len(split_type) != len(leaf) or not np.isin(split_type, (0, 1)).all():
         raise InvalidModel(f"{record.where} has split types that do not fit its nodes.")
     codes = record.integers("categories")
-    parts = zip(
-        record.integers("categories_nodes").tolist(),
-        record.integers("categories_segments").tolist(),
-        record.integers("categories_sizes").tolist(),
-        strict=False,
-    )
+    parts = [record.integers(f"categories_{part}") for part in ("nodes", "segments", "sizes")]
     found: dict[int, list[int]] = {}
-    for node, first, size in parts:
+    for node, first, size in zip(*(part.tolist() for part in parts), strict=False):
         if not (0 <= node < len(leaf) and 0 <= first <= first + size <= len(codes)):
-            raise InvalidModel(f"{record.where} has categories that belong to no node.")
+            raise InvalidModel(f"{record.where} has categories that do not belong to a node.")
         found[node] = codes[first : first + size].tolist()
         if any(not 0 <= code <= MAX_CODES for code in found[node]):
             raise InvalidModel(f"{record.where} has a category code out of range.")

@@ -288,13 +288,8 @@ def soft_log_odds(
     gradient = np.zeros((m, len(ensemble.base), d))
 
     def run(part: slice) -> None:
-        soft_sums(
-            numbers[part],
-            steepness,
-            *ensemble.kernel_arrays,
-            sums[part],
-            gradient[part],
-        )
+        arrays = ensemble.kernel_arrays
+        soft_sums(numbers[part], steepness, arrays, sums[part], gradient[part])
 
     in_threads(run, m, LEAST_ROWS)
     factor = ensemble.slope / ensemble.divisor

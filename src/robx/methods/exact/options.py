@@ -106,7 +106,7 @@ def _axis(
     # Nobody comes to have what the model does not know, or takes for missing.
     fits = np.isfinite(cost) & problem.gate.holds(points, person, np.zeros(len(points), np.intp))
     splits = np.concatenate([np.arange(e.first_split[j], e.first_split[j + 1]) for j in columns])
-    left = regions.sides(numbers, splits, *e.kernel_arrays[:5])
+    left = regions.sides(numbers, splits, e.kernel_arrays)
     kept = np.flatnonzero(fits)
     kept = kept[np.argsort(cost[kept], kind="stable")]
     if merge and len(kept):

@@ -59,22 +59,7 @@ def soften(ensemble: TreeEnsemble, Z: Floats, steepness: Floats) -> tuple[Floats
     """Soft sums from the base, and their gradient."""
     sums = np.tile(ensemble.base.astype(np.float64), (len(Z), 1))
     gradient = np.zeros((*sums.shape, Z.shape[1]))
-    soft_sums(
-        Z,
-        steepness,
-        ensemble.split_feature,
-        ensemble.split_threshold,
-        ensemble.split_missing_left,
-        ensemble.split_category,
-        ensemble.category_bits,
-        ensemble.tree_start,
-        ensemble.tree_class,
-        ensemble.node_split,
-        ensemble.node_right,
-        ensemble.leaf_value,
-        sums,
-        gradient,
-    )
+    soft_sums(Z, steepness, ensemble.kernel_arrays, sums, gradient)
     return sums, gradient
 
 

@@ -15,16 +15,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray
+from robx.arrays import AnyFloats, AnyInts, Bools
 
 
 @njit(nogil=True, cache=True)
-def _precedes(reach: FloatArray, a: int, b: int) -> bool:
+def _precedes(reach: AnyFloats, a: int, b: int) -> bool:
     return reach[a] < reach[b] or (reach[a] == reach[b] and a < b)
 
 
 @njit(nogil=True, cache=True)
-def _rise(heap: IntArray, place: IntArray, reach: FloatArray, at: int) -> None:
+def _rise(heap: AnyInts, place: AnyInts, reach: AnyFloats, at: int) -> None:
     """Bring a node that came nearer to its place in the heap."""
     node = heap[at]
     while at > 0:
@@ -39,7 +39,7 @@ def _rise(heap: IntArray, place: IntArray, reach: FloatArray, at: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _take_top(heap: IntArray, place: IntArray, reach: FloatArray, size: int) -> int:
+def _take_top(heap: AnyInts, place: AnyInts, reach: AnyFloats, size: int) -> int:
     """Take the nearest node out of a heap of some size."""
     top, node = int(heap[0]), int(heap[size - 1])
     place[top] = -1
@@ -62,15 +62,15 @@ def _take_top(heap: IntArray, place: IntArray, reach: FloatArray, size: int) -> 
 
 @njit(nogil=True, cache=True)
 def _run(
-    first: IntArray,
-    near: IntArray,
-    weight: FloatArray,
-    start: IntArray,
-    start_weight: FloatArray,
-    is_end: BoolArray,
-    ends: IntArray,
-    reach: FloatArray,
-    before: IntArray,
+    first: AnyInts,
+    near: AnyInts,
+    weight: AnyFloats,
+    start: AnyInts,
+    start_weight: AnyFloats,
+    is_end: Bools,
+    ends: AnyInts,
+    reach: AnyFloats,
+    before: AnyInts,
 ) -> int:
     """Go from near to far until `ends` is full or no node is left; how many ends were found."""
     n = reach.shape[0]
@@ -103,8 +103,8 @@ def _run(
 
 @njit(nogil=True, cache=True)
 def spread(
-    first: IntArray, near: IntArray, weight: FloatArray, start: IntArray
-) -> tuple[FloatArray, IntArray]:
+    first: AnyInts, near: AnyInts, weight: AnyFloats, start: AnyInts
+) -> tuple[AnyFloats, AnyInts]:
     """Find the shortest paths from some nodes, whichever is nearest, to all.
 
     Parameters
@@ -131,14 +131,14 @@ def spread(
 
 @njit(nogil=True, cache=True)
 def search(
-    first: IntArray,
-    near: IntArray,
-    weight: FloatArray,
-    start: IntArray,
-    start_weight: FloatArray,
-    is_end: BoolArray,
+    first: AnyInts,
+    near: AnyInts,
+    weight: AnyFloats,
+    start: AnyInts,
+    start_weight: AnyFloats,
+    is_end: Bools,
     n_wanted: int,
-) -> tuple[FloatArray, IntArray, IntArray]:
+) -> tuple[AnyFloats, AnyInts, AnyInts]:
     """Find the ends with the shortest paths, and the paths.
 
     Parameters

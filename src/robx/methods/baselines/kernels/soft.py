@@ -29,7 +29,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from robx.kernels.types import BoolArray, FloatArray, IntArray, WordArray
+from robx.arrays import AnyFloats, AnyInts
+from robx.kernels.trees import Trees
 
 #: Points in a block: two vector registers, so that one is computed while the other is waited for.
 LANES = 16
@@ -39,20 +40,7 @@ NOTHING = 2.0**-53
 
 @njit(nogil=True, cache=True)
 def soft_sums(
-    Z: FloatArray,
-    steepness: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    tree_start: IntArray,
-    tree_class: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    sums: FloatArray,
-    gradient: FloatArray,
+    Z: AnyFloats, steepness: AnyFloats, trees: Trees, sums: AnyFloats, gradient: AnyFloats
 ) -> None:
     """Add every tree's soft value to ``sums``, and its derivatives to ``gradient``.
 
@@ -63,13 +51,14 @@ def soft_sums(
     steepness : (d,) float64
         Slope of the sigmoid for each unit of a column. Columns of steepness 0 route hard, as do
         missing values, categories and infinite thresholds: they have no gradient.
-    feature, threshold, ..., leaf_value
-        The ensemble's arrays: see `robx.kernels.trees`.
+    trees : Trees
     sums : (m, C) float64
         Gains the soft sum of leaf values of each class; starts as the base.
     gradient : (m, C, d) float64
         Gains the derivative of each sum in each coordinate.
     """
+    feature, tree_start, tree_class = trees.feature, trees.tree_start, trees.tree_class
+    node_split, node_right, leaf_value = trees.node_split, trees.node_right, trees.leaf_value
     n_points, n_features = Z.shape
     n_classes = sums.shape[1]
     longest = 0  # no path has more splits than half of its tree's nodes
@@ -85,10 +74,7 @@ def soft_sums(
         n_real = min(LANES, n_points - first)
         reach[0, :n_real], reach[0, n_real:] = 1, 0  # lanes without a point get nowhere
         slope[:] = 0
-        _fill_chances(
-            Z[first : first + n_real], steepness, feature, threshold, missing_left, category_row,
-            category_bits, chance,
-        )  # fmt: skip
+        _fill_chances(Z[first : first + n_real], steepness, trees, chance)
         for tree in range(tree_class.shape[0]):
             k = tree_class[tree]
             _walk(
@@ -105,17 +91,9 @@ def soft_sums(
 
 
 @njit(nogil=True, cache=True)
-def _fill_chances(
-    Z: FloatArray,
-    steepness: FloatArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    missing_left: BoolArray,
-    category_row: IntArray,
-    category_bits: WordArray,
-    chance: FloatArray,
-) -> None:
+def _fill_chances(Z: AnyFloats, steepness: AnyFloats, trees: Trees, chance: AnyFloats) -> None:
     """Chance of going right at each split, exactly 0 or 1 where a point is routed hard."""
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
     for s in range(feature.shape[0]):
         j = feature[s]
         # As plain floats, which overflow to infinity in silence when the JIT is off.
@@ -142,16 +120,16 @@ def _fill_chances(
 def _walk(
     root: int,
     first_slope: int,
-    chance: FloatArray,
-    feature: IntArray,
-    node_split: IntArray,
-    node_right: IntArray,
-    leaf_value: FloatArray,
-    path: IntArray,
-    side: IntArray,
-    reach: FloatArray,
-    found: FloatArray,
-    slope: FloatArray,
+    chance: AnyFloats,
+    feature: AnyInts,
+    node_split: AnyInts,
+    node_right: AnyInts,
+    leaf_value: AnyFloats,
+    path: AnyInts,
+    side: AnyInts,
+    reach: AnyFloats,
+    found: AnyFloats,
+    slope: AnyFloats,
 ) -> None:
     """Write one tree's values to ``found[0]`` and add to the slope of each column.
 
@@ -192,7 +170,7 @@ def _walk(
 # --- operations on lanes ------------------------------------------------------------------------
 
 
-def _send(reach: FloatArray, depth: int, chance: FloatArray, split: int, right: int) -> bool:
+def _send(reach: AnyFloats, depth: int, chance: AnyFloats, split: int, right: int) -> bool:
     """Chance of getting to a child, in ``reach[depth + 1]``; returns whether there is any."""
     share = chance[split] if right else 1 - chance[split]
     child = reach[depth] * share
@@ -202,18 +180,18 @@ def _send(reach: FloatArray, depth: int, chance: FloatArray, split: int, right: 
     return bool(child.any())
 
 
-def _weigh(reach: FloatArray, depth: int, value: float, found: FloatArray, to: int) -> None:
+def _weigh(reach: AnyFloats, depth: int, value: float, found: AnyFloats, to: int) -> None:
     """Chance times value of a leaf."""
     found[to] = reach[depth] * value
 
 
 def _join(
-    found: FloatArray,
+    found: AnyFloats,
     left: int,
     to: int,
-    chance: FloatArray,
+    chance: AnyFloats,
     split: int,
-    slope: FloatArray,
+    slope: AnyFloats,
     column: int,
 ) -> None:
     """Add up a split's two branches, ``left`` and ``left + 1``, and its part of the slope."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from robx.arrays import AnyFloats, AnyInts, Bools
 from robx.kernels.leaf_boxes import (
     AGAINST,
     OWN,
     VALUE,
     Moves,
     Person,
-    Trees,
+    RankedTrees,
     choose_member,
     column_table,
     count_levels,
@@ -24,7 +25,6 @@ from robx.kernels.leaf_boxes import (
     sides,
 )
 from robx.kernels.reachable_leaves import next_leaf
-from robx.kernels.types import BoolArray, FloatArray, IntArray
 
 #: Where a path leaves a choice of categories, at most so many are tried.
 CHOICES = 16
@@ -32,7 +32,7 @@ CHOICES = 16
 
 @njit(nogil=True, cache=True)
 def candidates(
-    person: Person, trees: Trees, moves: Moves, points: FloatArray, costs: FloatArray
+    person: Person, ranked: RankedTrees, moves: Moves, points: AnyFloats, costs: AnyFloats
 ) -> int:
     """Write the cheapest points that lie in a better leaf of some tree than the person does now.
 
@@ -41,8 +41,8 @@ def candidates(
 
     Parameters
     ----------
-    person, trees, moves
-        See `Person`, `Trees` and `Moves`.
+    person, ranked, moves
+        See `Person`, `RankedTrees` and `Moves`.
     points : (m, d) float64
         Receives up to m points, the cheapest if there are more, in no order.
     costs : (m,) float64
@@ -53,17 +53,16 @@ def candidates(
     int
         Number of points.
     """
-    # Taken out once: a tuple counts its arrays' users at every look.
-    feature, threshold, category_row = trees.feature, trees.threshold, trees.category_row
-    category_bits, node_split, node_right = trees.category_bits, trees.node_split, trees.node_right
+    trees, sign, best, longest = ranked
+    feature, threshold, missing_left, category_row, category_bits = trees[:5]
+    tree_start, tree_class, node_split, node_right, leaf_value = trees[5:]
     level_start, level_value, code_start = moves.level_start, moves.level_value, moves.code_start
-    code_level, code, best, sign = moves.code_level, moves.code, trees.best, trees.sign
-    leaf_value, tree_start, missing_left = trees.leaf_value, trees.tree_start, trees.missing_left
+    code_level, code = moves.code_level, moves.code
     group, group_start, group_member = moves.group, moves.group_start, moves.group_member
     group_optional, unit, fill_cost = moves.group_optional, moves.unit, moves.fill_cost
     is_label, norm, own, now = moves.is_label, moves.norm, person.own, person.now
-    path, side = np.empty(trees.longest + 1, np.int64), np.empty(trees.longest + 1, np.int64)
-    saved = np.empty((trees.longest + 1, 7))
+    path, side = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
+    saved = np.empty((longest + 1, 7))
     columns, box, dead = column_table(person, moves), open_box(person), dead_levels(person, moves)
     now_left = sides(person, trees)
     heap = np.empty(costs.shape[0], dtype=np.int64)
@@ -71,12 +70,9 @@ def candidates(
     count, base = 0, 0.0
     spent = np.empty(own.shape[0])
     for j in range(own.shape[0]):
-        spent[j] = _cost(
-            own[j], now[j], unit[j], fill_cost[j], is_label[j],
-            norm,
-        )  # fmt: skip
+        spent[j] = _cost(own[j], now[j], unit[j], fill_cost[j], is_label[j], norm)
         base += spent[j]
-    for tree in range(trees.tree_class.shape[0]):
+    for tree in range(tree_class.shape[0]):
         here = _leaf_of(tree_start[tree], now_left, node_split, node_right)
         worth, depth = sign[tree] * float(leaf_value[here]), -1
         if not best[tree_start[tree]] > worth:
@@ -106,10 +102,7 @@ def candidates(
                 for k in range(n_moves):
                     j = place[k]
                     cost -= spent[j]
-                    cost += _cost(
-                        own[j], value[k], unit[j], fill_cost[j],
-                        is_label[j], norm,
-                    )  # fmt: skip
+                    cost += _cost(own[j], value[k], unit[j], fill_cost[j], is_label[j], norm)
                 slot = _take_slot(heap, costs, count, cost)
                 if slot < 0:
                     continue
@@ -122,7 +115,7 @@ def candidates(
 
 
 @njit(nogil=True, cache=True)
-def _leaf_of(root: int, now_left: BoolArray, node_split: IntArray, node_right: IntArray) -> int:
+def _leaf_of(root: int, now_left: Bools, node_split: AnyInts, node_right: AnyInts) -> int:
     node = root
     while node_split[node] >= 0:
         node = node + 1 if now_left[node_split[node]] else node_right[node]
@@ -146,20 +139,20 @@ def _cost(
 @njit(nogil=True, cache=True)
 def _list_moves(
     n: int,
-    path: IntArray,
-    feature: IntArray,
-    node_split: IntArray,
-    columns: FloatArray,
-    box: FloatArray,
-    dead: IntArray,
-    code_start: IntArray,
-    code_level: FloatArray,
-    group: IntArray,
-    group_start: IntArray,
-    group_member: IntArray,
-    group_optional: BoolArray,
-    place: IntArray,
-    value: FloatArray,
+    path: AnyInts,
+    feature: AnyInts,
+    node_split: AnyInts,
+    columns: AnyFloats,
+    box: AnyFloats,
+    dead: AnyInts,
+    code_start: AnyInts,
+    code_level: AnyFloats,
+    group: AnyInts,
+    group_start: AnyInts,
+    group_member: AnyInts,
+    group_optional: Bools,
+    place: AnyInts,
+    value: AnyFloats,
 ) -> tuple[int, int]:
     """List the columns that move into a leaf in its n-th way, and where to.
 
@@ -199,7 +192,7 @@ def _list_moves(
 
 
 @njit(nogil=True, cache=True)
-def _take_slot(heap: IntArray, costs: FloatArray, count: int, cost: float) -> int:
+def _take_slot(heap: AnyInts, costs: AnyFloats, count: int, cost: float) -> int:
     """Find room for a candidate among the cheapest, and note its cost; -1 if it is not one.
 
     ``heap`` orders the slots, the dearest first: no parent is cheaper than its children.
