@@ -222,14 +222,14 @@ def test_threshold_and_target_come_from_the_answers_unless_given(tmp_path: Path)
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), ("0", "1"), (False, True), (-1.0, 2.0)])
-@pytest.mark.parametrize("wish", [0, 1])
+@pytest.mark.parametrize("wanted", [0, 1])
 def test_a_csv_file_keeps_the_class_that_is_wished_for(
-    labels: tuple[Any, Any], wish: int, tmp_path: Path
+    labels: tuple[Any, Any], wanted: int, tmp_path: Path
 ) -> None:
     X, y = data()
     model = RandomForestClassifier(10, random_state=0).fit(X, np.array(labels)[y])
-    problem = Problem(model, X, target=labels[wish], threshold=0.6)
-    found = robx.NearestNeighbour().explain(problem, X[y != wish][:5])
+    problem = Problem(model, X, target=labels[wanted], threshold=0.6)
+    found = robx.NearestNeighbour().explain(problem, X[y != wanted][:5])
     found.save(tmp_path / "a.csv")
     kept = check(tmp_path / "a.csv", model)
     assert kept.threshold == 0.6
