@@ -3,7 +3,7 @@
 Every column has a grid: all numbers (`FREE`), whole multiples of a step (`STEP`, which is
 ``k * numerator / denominator`` so that a step of 0.1 gives the same floats as writing 0.1, 0.2, ...
 does), or listed values (`LEVELS`, ascending). A column stored as float32 takes only numbers that
-float32 holds. Whatever the grid, a value may stay what it is as long as it is within its bounds;
+float32 holds. Whatever the grid and the bounds, a value may stay what it is; a change leads within;
 no value becomes infinite.
 """
 
