@@ -211,10 +211,8 @@ class FittedOutliers:
         """Compare fitted rows with the others: with every list as without one copy of `own`."""
         k = self._other_k
         near, far = self._ids[own, :k], self._distances[own, :k]  # (n, k)
-        lists = self._ids[near]  # (n, k, k + 1), one too many: drop `own`, or else the last
-        is_own = lists == own[:, None, None]
-        dropped = np.where(is_own.any(axis=-1), is_own.argmax(axis=-1), k)
-        kept = np.arange(k) + (np.arange(k) >= dropped[..., None])
+        lists = self._ids[near]  # (n, k, k + 1), one too many
+        kept = _without(lists, own[:, None, None])
         second = np.take_along_axis(lists, kept, axis=-1)
         second_far = np.take_along_axis(self._distances[near], kept, axis=-1)
         has_own = self._is_near(second, own[:, None, None])
@@ -231,16 +229,12 @@ class FittedOutliers:
 
 
 class _DistinctRows:
-    """Distinct rows in order of their coordinates, how often each occurs, and a search in them."""
+    """Distinct rows in order of their coordinates, and how often each occurs."""
 
     def __init__(self, rows: Floats) -> None:
-        from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - takes long to load
-
         # Adding zero turns -0.0 into 0.0.
         self.values, self.copies = np.unique(rows + 0.0, axis=0, return_counts=True)
         self._index = {row.tobytes(): i for i, row in enumerate(self.values)}
-        self._search: Any = NearestNeighbors().fit(self.values)
-        self._largest = (self.values**2).sum(axis=1).max()
 
     def find(self, points: Floats) -> Ints:
         """Row that each point equals, or -1: (n,)."""
@@ -253,43 +247,32 @@ class _DistinctRows:
         Copies count one by one, without one copy of the row itself. Rows at the same distance come
         in order of their numbers.
         """
-        n = len(self.values)
-        ids, distances = np.empty((n, k), dtype=np.intp), np.empty((n, k))
-        width, left = min(k + 2, n), np.arange(n)
-        while len(left):
-            unclear = []
-            for i in range(0, len(left), max(1, CELLS // width)):
-                part = left[i : i + max(1, CELLS // width)]
-                ids[part], distances[part], clear = self._among(part, k, width)
-                unclear.append(part[~clear])
-            left = np.concatenate(unclear)
-            width = min(4 * width, n)
-        return ids, distances
+        from robx.kernels import nearest  # noqa: PLC0415 - takes long to load
 
-    def _among(self, own: Ints, k: int, width: int) -> tuple[Ints, Floats, NDArray[np.bool_]]:
-        """Choose among the `width` nearest distinct rows, and tell where these leave no doubt.
+        (n, d), numbers = self.values.shape, np.repeat(np.arange(len(self.values)), self.copies)
+        unit, none = np.ones(d), np.zeros(d, dtype=bool)  # columns of labels, and of gaps to fill
+        tree = nearest.build(self.values[numbers], unit, none, nearest.LEAF_SIZE)
+        skip, start = np.zeros(len(numbers), dtype=bool), np.full(n, -1)
+        found, raw = np.empty((n, k + 1), dtype=np.int64), np.empty((n, k + 1))
 
-        The search rounds distances as its algorithm needs, so they are computed again, for each
-        pair in the same way. A row that was not found may be as near as the last one found.
-        """
-        points = self.values[own]
-        found, near = self._search.kneighbors(points, width)
-        near.sort(axis=1)
-        squared = np.zeros(near.shape)
-        for column, values in zip(self.values.T, points.T, strict=True):
-            squared += (column[near] - values[:, None]) ** 2
-        far = np.sqrt(squared)
-        order = np.argsort(far, axis=1, kind="stable")
-        near, far = (np.take_along_axis(each, order, axis=1) for each in (near, far))
-        copies = self.copies[near] - (near == own[:, None])
-        before = np.cumsum(copies, axis=1) - copies
-        taken = np.clip(k - before, 0, copies).ravel()
-        ids = np.repeat(near.ravel(), taken).reshape(-1, k)
-        far = np.repeat(far.ravel(), taken).reshape(-1, k)
-        rounding = 8 * (points.shape[1] + 4) * np.finfo(np.float64).eps
-        doubt = rounding * ((points**2).sum(axis=1) + self._largest)
-        clear = (far[:, -1] ** 2 < found[:, -1] ** 2 - doubt) | (width == len(self.values))
-        return ids, far, clear
+        def run(part: slice) -> None:
+            points, begin = self.values[part], start[part]
+            anywhere = np.full(points.shape, np.inf)
+            options: tuple[Any, ...] = (-anywhere, anywhere, none, unit, 2, skip)
+            pages: tuple[Any, ...] = (begin.astype(np.float64), begin, found[part], raw[part])
+            nearest.query(*tree, unit, none, points, *options, *pages)
+
+        in_threads(run, n, AT_ONCE)
+        ids = numbers[found]
+        kept = _without(ids, np.arange(n)[:, None])
+        return np.take_along_axis(ids, kept, 1), np.sqrt(np.take_along_axis(raw, kept, 1))
+
+
+def _without(lists: Ints, own: Ints) -> Ints:
+    """Positions of all but one in lists, (..., k + 1): without `own`, or else without the last."""
+    k, is_own = lists.shape[-1] - 1, lists == own
+    dropped = np.where(is_own.any(axis=-1), is_own.argmax(axis=-1), k)
+    return np.asarray(np.arange(k) + (np.arange(k) >= dropped[..., None]))
 
 
 def _density(reach: Floats) -> Floats:
