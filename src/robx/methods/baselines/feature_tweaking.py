@@ -1,9 +1,9 @@
 """Feature tweaking: into a better leaf of one tree, as far as the ensemble follows.
 
-Tolomei et al. (2017) look at the paths of single trees that end in the wished-for class. Here a
-path is one to a leaf that is worth more to the target than the applicant's own, which also has a
-meaning for boosted margins; its conditions are intersected first, only what violates them moves,
-and the ensemble decides. One path often does not flip many trees, so tweaks are chained.
+Tolomei et al. (2017) look at the paths of single trees that end in the target class. Here a path
+is one to a leaf that is worth more to the target than the applicant's own, which also has a meaning
+for boosted margins; its conditions are intersected first, only what violates them moves, and the
+ensemble decides. One path often does not flip many trees, so tweaks are chained.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Floats
-from robx.errors import UnsupportedModel
 from robx.methods.base import Method, check_gamma
 from robx.methods.leaf_space import Ground, held_back_by
+from robx.methods.live_region import refuse_black_box
 from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
-from robx.trees import BlackBox
 
 #: Candidates that are scored first; every further block is twice as long.
 FIRST_BLOCK = 64
@@ -43,13 +42,13 @@ class FeatureTweaking(Method):
     norm : {1, 2}
     epsilon : float
         How far inside the conditions of a path a feature is put, in units of its scale. In a box
-        less than two of these wide it is put in the middle.
+        less than twice as wide it is put in the middle.
     gamma : float, optional
-        Look for scores above this instead of the problem's threshold, if it is higher.
+        Require scores above this instead of the problem's threshold, if it is higher.
     max_steps : int
-        Tweaks to chain before giving up.
+        Maximum number of tweaks to chain.
     max_candidates : int
-        Points to score in each step, the cheapest first.
+        Maximum number of points to score in each step, the cheapest first.
 
     Examples
     --------
@@ -79,12 +78,7 @@ class FeatureTweaking(Method):
         check_gamma(self.gamma, "FeatureTweaking")
         check_whole(self.max_steps, "max_steps", "FeatureTweaking")
         check_whole(self.max_candidates, "max_candidates", "FeatureTweaking")
-        if isinstance(problem.model, BlackBox):
-            raise UnsupportedModel(
-                "FeatureTweaking needs the trees themselves, and this model is a BlackBox, known "
-                "only by its scores. Use NearestNeighbour, which asks for nothing else, or pass "
-                "the tree model without what is wrapped around it."
-            )
+        refuse_black_box(problem, "FeatureTweaking")
 
     def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
