@@ -505,7 +505,7 @@ def test_bad_parameters_are_refused_in_words(arguments: dict[str, Any], message:
             "must give probabilities from 0 to 1. Got nan in row 0",
         ),
         (lambda t: np.full(len(t), 2.0), "must give probabilities from 0 to 1. Got 2.0 in row 0"),
-        (lambda t: np.zeros(1), "must give one probability a row, 200 in all"),
+        (lambda t: np.zeros(1), "must give one probability for each row, 200 in all"),
         (lambda t: "yes", "must be able to score X_train. It raised ValueError: could not convert"),
     ],
 )
