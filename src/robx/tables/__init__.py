@@ -7,23 +7,19 @@ turns tables into JSON and back.
 
 from __future__ import annotations
 
-from robx.tables.packing import pack, unpack
-from robx.tables.reader import (
-    Category,
-    Column,
+from robx.tables.frames import (
     as_named_frame,
     as_pandas,
     column_names,
     count_rows,
-    distinct_values,
     in_order,
-    number_column,
     parts,
-    read_matrix,
     take,
 )
+from robx.tables.reader import Category, Column, distinct_values, number_column, read_matrix
+from robx.tables.serialization import pack, unpack
 from robx.tables.storage import Storage
-from robx.tables.writer import Layout, rewrite, write
+from robx.tables.writer import Layout, rewrite, rewrite_and_read, write
 
 __all__ = [
     "Category",
@@ -41,6 +37,7 @@ __all__ = [
     "parts",
     "read_matrix",
     "rewrite",
+    "rewrite_and_read",
     "take",
     "unpack",
     "write",

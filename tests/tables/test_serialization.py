@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import robx
-from robx.tables.packing import pack, unpack
+from robx.tables.serialization import pack, unpack
 from robx.tables.writer import Layout
 from table_kinds import BIG, COLOURS, EVERY, NAN, ORDERED, arrow, cells, dtypes, one_column, same
 

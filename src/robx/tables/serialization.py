@@ -1,0 +1,237 @@
+"""Tables as plain data that JSON can hold, and back, typed by Arrow.
+
+A packed column has its name, its dtype in its own library, the Arrow type of its values, and the
+values: null where one is missing, "nan", "inf" or "-inf" for a float that JSON cannot hold. Of a
+category column the values are numbers, which count its categories. What is unpacked may be damaged
+or hostile: no dtype is taken that `pack` does not write, and nothing is read as code.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from typing import Any, get_args
+
+import numpy as np
+
+from robx.errors import InvalidInput
+from robx.tables.columns import as_array, from_arrow
+from robx.tables.frames import Kind, library
+from robx.tables.storage import one_chunk
+from robx.tables.writer import as_table, put_together
+
+Packed = dict[str, Any]
+#: Arrow's names of what may be packed.
+FLOATS = ("halffloat", "float", "double")
+TYPES = frozenset(
+    [*FLOATS, "bool", "string", "large_string", "string_view", "null"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+#: The widest text that an array is made for, in bytes: a width in a file is only a claim.
+WIDEST = 2**18
+#: What is raised where something does not fit; most errors of Arrow are among these.
+MISFITS = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
+
+
+def pack(table: Any) -> Packed:
+    """Describe a table so that `json.dumps` can write it, with ``allow_nan=False`` too.
+
+    A pandas index of whole numbers or of text is kept; any other, and any other name than a number
+    or text, is kept as text. Lists become an array.
+
+    Examples
+    --------
+    >>> pack(np.array([[1.5, np.nan]]))["columns"]
+    [{'name': '0', 'dtype': 'float64', 'type': 'double', 'values': [1.5]},
+     {'name': '1', 'dtype': 'float64', 'type': 'double', 'values': [None]}]
+    """
+    given = as_table(table)
+    columns = [
+        {"name": _label(label), **_packed(given.column(j), given.kind, str(label))}
+        for j, label in enumerate(given.labels)
+    ]
+    packed = {"kind": given.kind, "columns": columns}
+    if given.kind != "pandas":
+        return packed
+    index, name = given.native.index, _label(given.native.index.name)
+    if type(index).__name__ == "RangeIndex":
+        rows: Packed = {"range": [index.start, index.stop, index.step]}
+    else:
+        pd = library("pandas")
+        is_kept = pd.api.types.is_integer_dtype(index) or all(isinstance(v, str) for v in index)
+        labels = pd.Series(index) if is_kept else pd.Series([str(v) for v in index], dtype=object)
+        rows = _packed(labels, "pandas", "index")
+    return {**packed, "index": {"name": name, **rows}, "axis": _label(given.native.columns.name)}
+
+
+def unpack(packed: Any) -> Any:
+    """The table that `pack` described: its kind, names, order, dtypes and values.
+
+    Where polars is not installed, its tables come back as pandas frames with Arrow dtypes. What
+    `pack` does not make is an `InvalidInput`.
+
+    Examples
+    --------
+    >>> import json
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [31, 47]}, index=["Ann", "Bob"])
+    >>> unpack(json.loads(json.dumps(pack(frame))))
+         age
+    Ann   31
+    Bob   47
+    """
+    where = "the table"
+    try:
+        was, columns, names = packed["kind"], [], []
+        _require(was in get_args(Kind), f"the kind {was!r} is not known")
+        kind: Any = "pandas" if was == "polars" and find_spec("polars") is None else was
+        for column in packed["columns"]:
+            names.append(column["name"])
+            where = f"column {names[-1]!r}"
+            columns.append(_unpacked(column if kind == was else {**column, "dtype": "arrow"}, kind))
+        where = "the table"
+        _require(list(map(_label, names)) == names, "a name is neither a number nor text")
+        _require(len({*map(str, names)}) == len(names), "two columns have one name")
+        _require(len({*map(len, columns)}) == 1, "columns must be there, and of one length")
+        if kind == "numpy":
+            _require(len({c.dtype for c in columns}) == 1, "an array must have one dtype")
+        table = put_together(columns, kind, names if kind == "pandas" else [*map(str, names)])
+        if was == "pandas":
+            table.index = _unpacked_index(packed["index"], len(table))
+            table.columns.name = _label(packed["axis"])
+    except (*MISFITS, library("pyarrow").ArrowException) as error:
+        said = f"{error} is lacking" if isinstance(error, KeyError) else str(error) or repr(error)
+        said = said.splitlines()[0].rstrip(".")
+        raise InvalidInput(f"The packed table is damaged: {where}: {said}.") from error
+    return table
+
+
+def _packed(column: Any, kind: Kind, name: str) -> Packed:
+    dtype = column.type if kind == "pyarrow" else column.dtype
+    word = _word(dtype, kind)
+    if word == "object":
+        return {"dtype": word, "values": [_packed_object(v, name) for v in column.tolist()]}
+    if word == "category":
+        codes = [None if code < 0 else code for code in column.array.codes.tolist()]
+        listed = _packed(library("pandas").Series(dtype.categories), kind, name)
+        return {"dtype": word, "ordered": dtype.ordered, "categories": listed, "values": codes}
+    pa = library("pyarrow")
+    try:
+        if kind == "numpy":  # Arrow takes no other order of bytes than the machine's
+            column = pa.array(column.astype(dtype.newbyteorder("=")), from_pandas=True)
+        arrow = one_chunk(column.to_arrow() if kind == "polars" else column)
+        listed = arrow.dictionary if hasattr(arrow, "dictionary") else None
+        _require(str((arrow if listed is None else listed).type) in TYPES, "no model takes it")
+    except (*MISFITS, pa.ArrowException) as error:
+        raise InvalidInput(
+            f"Column '{name}' is of {dtype}, which cannot be packed. Make it numbers, text or "
+            "categories first."
+        ) from error
+    if listed is None:
+        return {"dtype": word, "type": str(arrow.type), "values": _cells(arrow)}
+    packed = {"dtype": word, "type": str(arrow.type.index_type), "ordered": arrow.type.ordered}
+    return {**packed, "categories": _packed(listed, "pyarrow", name), "values": _cells(arrow.indices)}
+
+
+def _unpacked(packed: Packed, kind: Kind) -> Any:
+    word, cells, listed = packed["dtype"], packed["values"], packed.get("categories")
+    _require(isinstance(cells, list), f"the values are not a list, but {type(cells).__name__}")
+    if word == "object":
+        return as_array([_unpacked_object(cell) for cell in cells])
+    pa, pd = library("pyarrow"), library("pandas")
+    if listed is not None:
+        _require("categories" not in listed, "categories have categories")
+        inner = _unpacked(listed, kind if word == "category" else "pyarrow")
+        _require(len({*listed["values"]} - {None}) == len(inner), "categories are not distinct")
+    if word == "category":
+        codes = [-1 if cell is None else range(len(inner)).index(cell) for cell in cells]
+        dtype = pd.CategoricalDtype(pd.Index(inner, dtype=inner.dtype), packed["ordered"])
+        return pd.Categorical.from_codes(codes, dtype=dtype)
+    _require(packed["type"] in TYPES, f"the type {packed['type']!r} is not known")
+    special = SPECIAL if packed["type"] in FLOATS else {}
+    given = [special.get(cell, cell) if isinstance(cell, str) else cell for cell in cells]
+    arrow = pa.array(given, type=pa.type_for_alias(packed["type"]))
+    _require(_cells(arrow) == cells, f"the values are not {packed['type']}")
+    if listed is not None:
+        arrow = pa.DictionaryArray.from_arrays(arrow, inner, ordered=packed["ordered"])
+    column = _restored(arrow, word, kind)
+    _require(kind == "pyarrow" or _word(column.dtype, kind) == word, f"the values are not {word}")
+    return column
+
+
+def _restored(arrow: Any, word: str, kind: Kind) -> Any:
+    """An array of Arrow in the dtype of its own library, or in another one that is told from it."""
+    if kind in {"polars", "pyarrow"}:
+        pl = library(kind)
+        dtype = pl.Enum(arrow.dictionary.to_pylist()) if word == "Enum" else None
+        return from_arrow(arrow, dtype, kind)
+    pd = library("pandas")
+    if word.startswith("string "):
+        _, storage, missing = word.split()
+        dtype = pd.StringDtype(storage, na_value=np.nan if missing == "nan" else pd.NA)
+    else:
+        dtype = pd.ArrowDtype(arrow.type) if word == "arrow" else pd.api.types.pandas_dtype(word)
+    if not isinstance(dtype, np.dtype):
+        return from_arrow(arrow, dtype, kind)
+    values = np.array(arrow.to_numpy(zero_copy_only=False))
+    if dtype.kind == "U" and dtype.itemsize <= WIDEST and not arrow.null_count:
+        values = values.astype("U")  # as wide as the text is, and then as wide as it was
+        values = values.astype(dtype) if values.dtype <= dtype else values
+    return values
+
+
+def _word(dtype: Any, kind: Kind) -> str:
+    """What a library calls a dtype; for pyarrow the type says all."""
+    if kind in {"polars", "pyarrow"}:
+        return type(dtype).__name__ if kind == "polars" else ""
+    if hasattr(dtype, "pyarrow_dtype"):
+        return "arrow"
+    if hasattr(dtype, "storage"):
+        return f"string {dtype.storage} {'nan' if isinstance(dtype.na_value, float) else 'NA'}"
+    is_text = isinstance(dtype, np.dtype) and dtype.kind == "U"
+    return str(dtype.str if is_text else dtype.name)
+
+
+def _cells(arrow: Any) -> list[Any]:
+    cells: list[Any] = arrow.to_pylist()
+    return [str(c) if isinstance(c, float) and not math.isfinite(c) else c for c in cells]
+
+
+def _packed_object(value: Any, name: str) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if type(value).__name__ == "NAType" or (isinstance(value, float) and not math.isfinite(value)):
+        return {"object": str(value)}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise InvalidInput(
+        f"Column '{name}' holds {value!r}, which cannot be packed. Make it a number or text first."
+    )
+
+
+def _unpacked_object(cell: Any) -> Any:
+    if isinstance(cell, dict):
+        return {**SPECIAL, "<NA>": library("pandas").NA}[cell["object"]]
+    _require(cell is None or isinstance(cell, str | bool | int | float), f"{cell!r} is not a value")
+    return cell
+
+
+def _unpacked_index(packed: Packed, n: int) -> Any:
+    pd, name = library("pandas"), _label(packed["name"])
+    if "range" in packed:
+        index = pd.RangeIndex(*packed["range"], name=name)
+    else:
+        column = _unpacked(packed, "pandas")
+        index = pd.Index(column, dtype=column.dtype, name=name)
+    _require(len(index) == n, f"{len(index)} labels of rows, where there are {n} rows")
+    return index
+
+
+def _label(label: Any) -> str | int | None:
+    label = int(label) if isinstance(label, np.integer) else label
+    return label if label is None or type(label) in {str, int} else str(label)
+
+
+def _require(holds: bool, said: str) -> None:
+    if not holds:
+        raise ValueError(said)
