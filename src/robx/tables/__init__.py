@@ -1,8 +1,8 @@
-"""The door for tables, both ways: any frame or array in, numbers inside, the same kind out.
+"""Tables, both ways: any frame or array in, numbers inside, the same kind out.
 
-`reading` turns a table into one float64 matrix. `storage` and `columns` know how single columns are
-stored; `writing` puts points back into a table of the user's kind, and `packing` (with `words`)
-turns tables into JSON and back.
+`frames` tells which library a table is of, `reader` makes one float64 matrix of it. `storage` and
+`columns` know how single columns are stored; `writer` puts points back into a table of the user's
+kind, and `serialization` turns tables into plain data for JSON and back.
 """
 
 from __future__ import annotations

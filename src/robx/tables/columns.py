@@ -73,7 +73,11 @@ def _numbers(given: NDArray[Any], missing: Bools, store: Storage, name: str) -> 
         real = np.array([isinstance(value, Real) for value in solid], dtype=bool)
         if not real.all():
             raise _refused(solid[~real][0], store, name)
-    if solid.dtype == object and target.kind in "iu" and all(isinstance(v, Integral) for v in solid):
+    if (
+        solid.dtype == object
+        and target.kind in "iu"
+        and all(isinstance(v, Integral) for v in solid)
+    ):
         limits = np.iinfo(target)  # Python's whole numbers stay exact: they never become floats
         fits = np.array([limits.min <= value <= limits.max for value in solid], dtype=bool)
     else:
@@ -106,7 +110,7 @@ def _fits(numbers: Floats, target: np.dtype[Any]) -> Bools:
 
 
 def build(values: NDArray[Any], missing: Bools, store: Storage, kind: Kind) -> Any:
-    """A column of a library (an array, for pandas) of what `checked` gave; it may keep the arrays."""
+    """A column of a library (an array, for pandas) of what `checked` gave, which it may keep."""
     if store.is_plain:
         if store.dtype == object:
             blanks = {"None": None, "nan": float("nan")}
@@ -185,7 +189,9 @@ def cast(column: Any, store: Storage, kind: Kind) -> Any:
 def put(column: Any, rows: Ints, new: Any, kind: Kind) -> Any:
     """A copy of a column (an array, for pandas) with other values in some rows."""
     if kind == "polars":
-        return column if column.dtype == library("polars").Null else column.clone().scatter(rows, new)
+        return (
+            column if column.dtype == library("polars").Null else column.clone().scatter(rows, new)
+        )
     if hasattr(column.dtype if kind == "pandas" else None, "pyarrow_dtype"):
         pa = library("pyarrow")
         arrow = put(pa.array(column), rows, pa.array(new), "pyarrow")

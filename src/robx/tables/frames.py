@@ -1,4 +1,4 @@
-"""Tables of any library: which kind they are, what their columns are called, and some of their rows.
+"""Tables of any library: which kind they are, what their columns are called, some of their rows.
 
 Nothing here looks at values; `robx.tables.reader` does.
 """

@@ -1,4 +1,4 @@
-"""The door for tables: pandas, polars, pyarrow or numpy in, one float64 matrix out.
+"""Reading tables: pandas, polars, pyarrow or numpy in, one float64 matrix out.
 
 Columns are known by name. A frame may have them in any order; a column that is missing, extra,
 doubled or of the wrong kind is an error that names it. Categories become codes; missing values, and
@@ -213,9 +213,7 @@ def _read_column(values: Any, kind: Kind, store: Storage, column: Column, what: 
     )
 
 
-def _codes_of_column(
-    values: Any, kind: Kind, store: Storage, column: Column, what: str
-) -> Floats:
+def _codes_of_column(values: Any, kind: Kind, store: Storage, column: Column, what: str) -> Floats:
     if column.categories is None:
         # The model knows codes alone: a category column's own order gives them, as in training.
         if not store.has_fixed_categories:
@@ -265,9 +263,10 @@ def _look_up(
     places = np.full(len(values) + 1, np.nan)  # the last one, which is also -1, is missing
     unknown = np.zeros(len(places), dtype=bool)
     for k, value in enumerate(values):
-        is_known = isinstance(value, Hashable) and value in place
-        places[k] = place[value] if is_known else np.nan
-        unknown[k] = not (is_known or value is None or (isinstance(value, float) and value != value))
+        if isinstance(value, Hashable) and value in place:
+            places[k] = place[value]
+        else:
+            unknown[k] = not (value is None or (isinstance(value, float) and np.isnan(value)))
     if unknown.any() and (bad := unknown[codes]).any():
         row = int(bad.argmax())
         raise InvalidInput(
@@ -311,5 +310,3 @@ def _check_values(raw: Floats, columns: Sequence[Column], what: str) -> None:
                 f"Column '{columns[j].name}' of {what} has the value {part[row, j]} in row "
                 f"{first + row}; the model takes values up to {columns[j].largest:.4g} in size."
             )
-
-

@@ -1,15 +1,16 @@
 """Tables as plain data that JSON can hold, and back, typed by Arrow.
 
 A packed column has its name, its dtype in its own library, the Arrow type of its values, and the
-values: null where one is missing, "nan", "inf" or "-inf" for a float that JSON cannot hold. Of a
+values: null where one is missing, and such as {"special": "nan"} where JSON has no word. Of a
 category column the values are numbers, which count its categories. What is unpacked may be damaged
-or hostile: no dtype is taken that `pack` does not write, and nothing is read as code.
+or hostile: every column must pack again to what it was made of, and nothing is read as code.
 """
 
 from __future__ import annotations
 
-import math
+import re
 from importlib.util import find_spec
+from math import isfinite
 from typing import Any, get_args
 
 import numpy as np
@@ -21,15 +22,11 @@ from robx.tables.storage import one_chunk
 from robx.tables.writer import as_table, put_together
 
 Packed = dict[str, Any]
-#: Arrow's names of what may be packed.
-FLOATS = ("halffloat", "float", "double")
-TYPES = frozenset(
-    [*FLOATS, "bool", "string", "large_string", "string_view", "null"]
-    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-)
 SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 #: The widest text that an array is made for, in bytes: a width in a file is only a claim.
 WIDEST = 2**18
+#: Names of the dtypes of numpy and pandas that hold numbers, flags, or an array's text.
+DTYPES = r"[uU]?[iI]nt\d+|[fF]loat\d+|bool(ean)?|[<>]U\d+"
 #: What is raised where something does not fit; most errors of Arrow are among these.
 MISFITS = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
 
@@ -47,11 +44,16 @@ def pack(table: Any) -> Packed:
      {'name': '1', 'dtype': 'float64', 'type': 'double', 'values': [None]}]
     """
     given = as_table(table)
-    columns = [
-        {"name": _label(label), **_packed(given.column(j), given.kind, str(label))}
-        for j, label in enumerate(given.labels)
-    ]
-    packed = {"kind": given.kind, "columns": columns}
+    packed: Packed = {"kind": given.kind, "columns": []}
+    for j, (label, dtype) in enumerate(zip(given.labels, given.dtypes, strict=True)):
+        try:
+            column = _packed(given.column(j), given.kind)
+        except (*MISFITS, library("pyarrow").ArrowException) as error:
+            raise InvalidInput(
+                f"Column '{label}' is of {dtype}, which cannot be saved: {_first_line(error)}. "
+                "Make it numbers, text or categories first."
+            ) from error
+        packed["columns"].append({"name": _label(label), **column})
     if given.kind != "pandas":
         return packed
     index, name = given.native.index, _label(given.native.index.name)
@@ -61,7 +63,7 @@ def pack(table: Any) -> Packed:
         pd = library("pandas")
         is_kept = pd.api.types.is_integer_dtype(index) or all(isinstance(v, str) for v in index)
         labels = pd.Series(index) if is_kept else pd.Series([str(v) for v in index], dtype=object)
-        rows = _packed(labels, "pandas", "index")
+        rows = _packed(labels, "pandas")
     return {**packed, "index": {"name": name, **rows}, "axis": _label(given.native.columns.name)}
 
 
@@ -101,44 +103,40 @@ def unpack(packed: Any) -> Any:
             table.index = _unpacked_index(packed["index"], len(table))
             table.columns.name = _label(packed["axis"])
     except (*MISFITS, library("pyarrow").ArrowException) as error:
-        said = f"{error} is lacking" if isinstance(error, KeyError) else str(error) or repr(error)
-        said = said.splitlines()[0].rstrip(".")
-        raise InvalidInput(f"The packed table is damaged: {where}: {said}.") from error
+        said = f"{error} is missing" if isinstance(error, KeyError) else _first_line(error)
+        raise InvalidInput(f"The saved table is damaged: {where}: {said}.") from error
     return table
 
 
-def _packed(column: Any, kind: Kind, name: str) -> Packed:
+def _packed(column: Any, kind: Kind) -> Packed:
     dtype = column.type if kind == "pyarrow" else column.dtype
     word = _word(dtype, kind)
     if word == "object":
-        return {"dtype": word, "values": [_packed_object(v, name) for v in column.tolist()]}
+        return {"dtype": word, "values": _cells(column.tolist())}
+    pa, pd = library("pyarrow"), library("pandas")
     if word == "category":
-        codes = [None if code < 0 else code for code in column.array.codes.tolist()]
-        listed = _packed(library("pandas").Series(dtype.categories), kind, name)
+        listed, codes = _packed(pd.Series(dtype.categories), kind), column.array.codes.tolist()
+        codes = [None if code < 0 else code for code in codes]
         return {"dtype": word, "ordered": dtype.ordered, "categories": listed, "values": codes}
-    pa = library("pyarrow")
-    try:
-        if kind == "numpy":  # Arrow takes no other order of bytes than the machine's
-            column = pa.array(column.astype(dtype.newbyteorder("=")), from_pandas=True)
-        arrow = one_chunk(column.to_arrow() if kind == "polars" else column)
-        listed = arrow.dictionary if hasattr(arrow, "dictionary") else None
-        _require(str((arrow if listed is None else listed).type) in TYPES, "no model takes it")
-    except (*MISFITS, pa.ArrowException) as error:
-        raise InvalidInput(
-            f"Column '{name}' is of {dtype}, which cannot be packed. Make it numbers, text or "
-            "categories first."
-        ) from error
-    if listed is None:
-        return {"dtype": word, "type": str(arrow.type), "values": _cells(arrow)}
-    packed = {"dtype": word, "type": str(arrow.type.index_type), "ordered": arrow.type.ordered}
-    return {**packed, "categories": _packed(listed, "pyarrow", name), "values": _cells(arrow.indices)}
+    if kind == "numpy":  # Arrow takes no other order of bytes than the machine's
+        column = pa.array(column.astype(dtype.newbyteorder("=")), from_pandas=True)
+    arrow = one_chunk(column.to_arrow() if kind == "polars" else column)
+    if hasattr(arrow, "dictionary"):
+        listed, codes = _packed(arrow.dictionary, "pyarrow"), arrow.indices.to_pylist()
+        packed = {"dtype": word, "type": str(arrow.type.index_type), "ordered": arrow.type.ordered}
+        return {**packed, "categories": listed, "values": codes}
+    pa.type_for_alias(str(arrow.type))  # what has no such name is refused
+    return {"dtype": word, "type": str(arrow.type), "values": _cells(arrow.to_pylist())}
 
 
 def _unpacked(packed: Packed, kind: Kind) -> Any:
-    word, cells, listed = packed["dtype"], packed["values"], packed.get("categories")
-    _require(isinstance(cells, list), f"the values are not a list, but {type(cells).__name__}")
+    word, cells = packed["dtype"], packed["values"]
+    listed, inner = packed.get("categories"), None
+    specials = {**SPECIAL, "<NA>": library("pandas").NA}
+    values = [specials[cell["special"]] if isinstance(cell, dict) else cell for cell in cells]
     if word == "object":
-        return as_array([_unpacked_object(cell) for cell in cells])
+        _require(_cells(values) == cells, "the values are not plain")
+        return as_array(values)
     pa, pd = library("pyarrow"), library("pandas")
     if listed is not None:
         _require("categories" not in listed, "categories have categories")
@@ -148,11 +146,8 @@ def _unpacked(packed: Packed, kind: Kind) -> Any:
         codes = [-1 if cell is None else range(len(inner)).index(cell) for cell in cells]
         dtype = pd.CategoricalDtype(pd.Index(inner, dtype=inner.dtype), packed["ordered"])
         return pd.Categorical.from_codes(codes, dtype=dtype)
-    _require(packed["type"] in TYPES, f"the type {packed['type']!r} is not known")
-    special = SPECIAL if packed["type"] in FLOATS else {}
-    given = [special.get(cell, cell) if isinstance(cell, str) else cell for cell in cells]
-    arrow = pa.array(given, type=pa.type_for_alias(packed["type"]))
-    _require(_cells(arrow) == cells, f"the values are not {packed['type']}")
+    arrow = pa.array(values, type=pa.type_for_alias(packed["type"]))
+    _require(_cells(arrow.to_pylist()) == cells, f"the values are not {packed['type']}")
     if listed is not None:
         arrow = pa.DictionaryArray.from_arrays(arrow, inner, ordered=packed["ordered"])
     column = _restored(arrow, word, kind)
@@ -167,11 +162,14 @@ def _restored(arrow: Any, word: str, kind: Kind) -> Any:
         dtype = pl.Enum(arrow.dictionary.to_pylist()) if word == "Enum" else None
         return from_arrow(arrow, dtype, kind)
     pd = library("pandas")
-    if word.startswith("string "):
+    if word == "arrow":
+        dtype = pd.ArrowDtype(arrow.type)
+    elif word.startswith("string "):
         _, storage, missing = word.split()
         dtype = pd.StringDtype(storage, na_value=np.nan if missing == "nan" else pd.NA)
     else:
-        dtype = pd.ArrowDtype(arrow.type) if word == "arrow" else pd.api.types.pandas_dtype(word)
+        _require(re.fullmatch(DTYPES, word) is not None, f"the dtype {word!r} is not known")
+        dtype = pd.api.types.pandas_dtype(word)
     if not isinstance(dtype, np.dtype):
         return from_arrow(arrow, dtype, kind)
     values = np.array(arrow.to_numpy(zero_copy_only=False))
@@ -193,27 +191,16 @@ def _word(dtype: Any, kind: Kind) -> str:
     return str(dtype.str if is_text else dtype.name)
 
 
-def _cells(arrow: Any) -> list[Any]:
-    cells: list[Any] = arrow.to_pylist()
-    return [str(c) if isinstance(c, float) and not math.isfinite(c) else c for c in cells]
-
-
-def _packed_object(value: Any, name: str) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    if type(value).__name__ == "NAType" or (isinstance(value, float) and not math.isfinite(value)):
-        return {"object": str(value)}
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise InvalidInput(
-        f"Column '{name}' holds {value!r}, which cannot be packed. Make it a number or text first."
-    )
-
-
-def _unpacked_object(cell: Any) -> Any:
-    if isinstance(cell, dict):
-        return {**SPECIAL, "<NA>": library("pandas").NA}[cell["object"]]
-    _require(cell is None or isinstance(cell, str | bool | int | float), f"{cell!r} is not a value")
-    return cell
+def _cells(values: list[Any]) -> list[Any]:
+    """Values as JSON has them."""
+    cells = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for i, value in enumerate(cells):
+        if type(value).__name__ == "NAType" or (isinstance(value, float) and not isfinite(value)):
+            cells[i] = {"special": str(value)}
+        else:
+            is_plain = value is None or isinstance(value, str | bool | int | float)
+            _require(is_plain, f"it holds {value!r}")
+    return cells
 
 
 def _unpacked_index(packed: Packed, n: int) -> Any:
@@ -230,6 +217,10 @@ def _unpacked_index(packed: Packed, n: int) -> Any:
 def _label(label: Any) -> str | int | None:
     label = int(label) if isinstance(label, np.integer) else label
     return label if label is None or type(label) in {str, int} else str(label)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or repr(error)).splitlines()[0].rstrip(".")
 
 
 def _require(holds: bool, said: str) -> None:

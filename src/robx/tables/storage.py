@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from robx.tables.frames import Kind, Table, library
 
 Backing = Literal["plain", "nullable", "arrow"]
-FAMILIES: dict[str, Any] = {
-    **{"b": "boolean", "i": "integer", "u": "integer", "f": "float"},
-    **{"O": "text", "U": "text", "S": "text", "T": "text"},
-}
+#: What a column holds by the letter of its numpy dtype; every other is "other".
+FAMILIES: Any = {"b": "boolean", "i": "integer", "u": "integer", "f": "float"} | dict.fromkeys(
+    "OUST", "text"
+)
 
 
 @dataclass(frozen=True)
