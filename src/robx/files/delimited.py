@@ -57,7 +57,7 @@ def read_delimited(
     frame: pd.DataFrame = pa.table(columns).to_pandas()
     for name, column in columns.items():
         if column.type == pa.int64() and column.null_count:  # as floats they would be rounded
-            frame[name] = pd.Int64Dtype().__from_arrow__(column)
+            frame[name] = pd.array(column.to_pylist(), dtype="Int64")
     return frame
 
 

@@ -40,7 +40,7 @@ def checked(given: NDArray[Any], store: Storage, name: str) -> Values:
         raise _refused(None, store, name)
     if store.number and store.dtype != object:
         return _numbers(given, missing, store, name), missing
-    objects = np.fromiter(given.tolist(), dtype=object, count=len(given))
+    objects = as_array(given.tolist())
     known = frozenset(store.categories)
     width = store.dtype.itemsize // 4 if store.is_plain and store.dtype.kind == "U" else None
     for value in [] if store.dtype == object and not store.number else objects[~missing]:
@@ -68,26 +68,18 @@ def _numbers(given: NDArray[Any], missing: Bools, store: Storage, name: str) -> 
     """Numbers in the dtype of a column, NaN or 0 where one is missing."""
     target = np.dtype(store.number)
     solid: NDArray[Any] = given[~missing]
-    if given.dtype.kind != "f":
-        solid = np.fromiter(solid.tolist(), dtype=object, count=len(solid))
-        real = np.array([isinstance(value, Real) for value in solid], dtype=bool)
-        if not real.all():
-            raise _refused(solid[~real][0], store, name)
-    if (
-        solid.dtype == object
-        and target.kind in "iu"
-        and all(isinstance(v, Integral) for v in solid)
-    ):
-        limits = np.iinfo(target)  # Python's whole numbers stay exact: they never become floats
-        fits = np.array([limits.min <= value <= limits.max for value in solid], dtype=bool)
-    else:
-        try:
-            solid = solid.astype(np.float64, copy=False)
-        except OverflowError:
-            raise _refused(max(solid, key=abs), store, name) from None
-        fits = _fits(solid, target)
-        if store.is_integer:
-            fits &= solid == np.rint(solid)
+    if solid.dtype.kind != "f":
+        solid = as_array(solid.tolist())
+        if odd := [value for value in solid if not isinstance(value, Real)]:
+            raise _refused(odd[0], store, name)
+        if not (target.kind in "iu" and all(isinstance(value, Integral) for value in solid)):
+            try:
+                solid = solid.astype(np.float64)
+            except OverflowError:
+                raise _refused(max(solid, key=abs), store, name) from None
+    fits = _fits(solid, target)
+    if store.family != "float" and solid.dtype != object:
+        fits &= solid == np.rint(solid)
     if not fits.all():
         raise _refused(solid[~fits][0], store, name)
     out = np.full(len(given), np.nan if target.kind == "f" else 0, dtype=target)
@@ -95,15 +87,14 @@ def _numbers(given: NDArray[Any], missing: Bools, store: Storage, name: str) -> 
     return out
 
 
-def _fits(numbers: Floats, target: np.dtype[Any]) -> Bools:
-    """Where numbers survive a cast, but for the rounding of a float."""
+def _fits(numbers: NDArray[Any], target: np.dtype[Any]) -> Bools:
+    """Where numbers survive a cast, but for the rounding of a float and the parts of one."""
     if target.kind == "f":
         with np.errstate(over="ignore"):
-            return np.isfinite(numbers.astype(target)) | ~np.isfinite(numbers)
-    if target.kind == "b":
-        return (numbers == 0) | (numbers == 1)
-    limits = np.iinfo(target)  # as floats both ends are exact: the upper one is a power of two
-    return (numbers >= float(limits.min)) & (numbers < float(limits.max // 2 + 1) * 2)
+            return np.asarray(np.isfinite(numbers.astype(target)) | ~np.isfinite(numbers))
+    low, high = (np.iinfo(target).min, np.iinfo(target).max + 1) if target.kind != "b" else (0, 2)
+    fits = (numbers >= low) & (numbers < high)  # both ends are exact as floats too
+    return np.asarray(fits, dtype=bool)
 
 
 # --- build ----------------------------------------------------------------------------------------
@@ -118,46 +109,27 @@ def build(values: NDArray[Any], missing: Bools, store: Storage, kind: Kind) -> A
             values[missing] = blanks[store.blank] if store.blank in blanks else library("pandas").NA
         return values.astype(store.dtype, copy=False)
     if not store.number:
-        values = np.where(missing, None, values)
-    if store.has_fixed_categories and kind == "pandas":
+        values[missing] = None
+    if kind == "pandas" and store.has_fixed_categories:
         return library("pandas").Categorical(values, dtype=store.dtype)
-    return from_arrow(_as_arrow(values, missing, store), store.dtype, kind)
-
-
-def from_arrow(arrow: Any, dtype: Any, kind: Kind) -> Any:
-    """An array of Arrow as a column of a library, in a dtype that is not numpy's."""
-    if kind == "pyarrow":
-        return arrow
-    if kind == "polars":
-        column = library("polars").from_arrow(arrow)
-        return column if dtype is None else column.cast(dtype)
-    if dtype.kind in "biuf" and not hasattr(dtype, "pyarrow_dtype"):
-        # Here pandas itself would take NaN for missing.
-        values = arrow.fill_null(dtype.type(0)).to_numpy(zero_copy_only=False)
-        missing = arrow.is_null().to_numpy(zero_copy_only=False)
-        return dtype.construct_array_type()(values.copy(), missing.copy())
-    return dtype.__from_arrow__(arrow)
-
-
-def _as_arrow(values: NDArray[Any], missing: Bools, store: Storage) -> Any:
-    pa = library("pyarrow")
-    dtype = getattr(store.dtype, "pyarrow_dtype", store.dtype)
-    is_arrow = isinstance(dtype, pa.DataType)
+    if kind == "pandas" and store.number and store.backing == "nullable":
+        return store.dtype.construct_array_type()(values, missing)
+    pa, dtype = library("pyarrow"), getattr(store.dtype, "pyarrow_dtype", store.dtype)
     if store.number:
-        numbers = pa.array(values, mask=missing, from_pandas=False)
-        return numbers.cast(dtype, safe=False) if is_arrow else numbers
-    if not is_arrow:
-        return pa.array(values, type=pa.large_string())
-    if store.is_category:
-        # The dictionary is not part of the dtype: what it lacks is added at its end.
-        first = len(store.categories)
-        return pa.array([*store.categories, *values], type=dtype)[first:]
-    return pa.array(values, type=dtype)
+        arrow = pa.array(values, mask=missing, from_pandas=False)
+        arrow = arrow.cast(dtype, safe=False) if isinstance(dtype, pa.DataType) else arrow
+    elif not isinstance(dtype, pa.DataType):
+        arrow = pa.array(values, type=pa.large_string())
+    else:  # what a dictionary lacks is added at its end, for it is not part of the dtype
+        arrow = pa.array([*store.categories, *values], type=dtype)[len(store.categories) :]
+    if kind == "polars":
+        return library("polars").from_arrow(arrow).cast(dtype)
+    return arrow if kind == "pyarrow" else store.dtype.__from_arrow__(arrow)
 
 
 def as_floats(column: Any, kind: Kind) -> Floats:
     """A column of numbers, or an array of pandas, as float64; what is missing becomes NaN."""
-    if hasattr(column.dtype if kind == "pandas" else None, "pyarrow_dtype"):
+    if _is_in_arrow(column, kind):
         column, kind = library("pyarrow").array(column), "pyarrow"
     if kind == "polars":
         out = column.cast(library("polars").Float64).to_numpy()
@@ -173,7 +145,13 @@ def as_floats(column: Any, kind: Kind) -> Floats:
 def as_objects(column: Any, kind: Kind) -> NDArray[Any]:
     """The values of a column as objects, None where one is missing."""
     objects = as_array(column.to_pylist() if kind == "pyarrow" else column.to_list())
-    return np.where(is_missing(objects), None, objects)
+    objects[is_missing(objects)] = None
+    return objects
+
+
+def _is_in_arrow(column: Any, kind: Kind) -> bool:
+    """Whether a column of pandas is one of pyarrow inside."""
+    return kind == "pandas" and hasattr(column.dtype, "pyarrow_dtype")
 
 
 # --- change ---------------------------------------------------------------------------------------
@@ -189,15 +167,13 @@ def cast(column: Any, store: Storage, kind: Kind) -> Any:
 def put(column: Any, rows: Ints, new: Any, kind: Kind) -> Any:
     """A copy of a column (an array, for pandas) with other values in some rows."""
     if kind == "polars":
-        return (
-            column if column.dtype == library("polars").Null else column.clone().scatter(rows, new)
-        )
-    if hasattr(column.dtype if kind == "pandas" else None, "pyarrow_dtype"):
-        pa = library("pyarrow")
+        is_empty = column.dtype == library("polars").Null
+        return column if is_empty else column.clone().scatter(rows, new)
+    pa = library("pyarrow")
+    if _is_in_arrow(column, kind):
         arrow = put(pa.array(column), rows, pa.array(new), "pyarrow")
         return column.dtype.__from_arrow__(arrow)
     if kind == "pyarrow":
-        pa = library("pyarrow")
         chunks = [c for piece in (column, new) for c in getattr(piece, "chunks", [piece])]
         order = np.arange(len(column))
         order[rows] = len(column) + np.arange(len(rows))

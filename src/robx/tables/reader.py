@@ -78,7 +78,8 @@ class Column:
 def distinct_values(X: Any, j: int) -> list[Any]:
     """Values that occur in a frame's column, missing ones left out."""
     series = nw.from_native(opened(X).column(j), series_only=True, allow_series=True)
-    return series.drop_nulls().unique().to_list()
+    values: list[Any] = series.drop_nulls().unique().to_list()
+    return values
 
 
 def number_column(X: Any, j: int) -> Floats:
@@ -187,7 +188,7 @@ def _from_frame(table: Table, columns: Sequence[Column], named: bool, what: str)
         some = table if which == list(range(len(dtypes))) else table.columns(which)
         blank = {} if all(store.is_plain for store in stores) else {"na_value": np.nan}
         raw[:, at_once] = some.native.to_numpy(np.float64, **blank)
-    for j in np.flatnonzero(~np.array(at_once)):
+    for j in np.flatnonzero(~np.array(at_once)).tolist():
         values = table.column(places[j])
         raw[:, j] = _read_column(values, table.kind, stores[j], columns[j], what)
     return raw

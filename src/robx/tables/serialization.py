@@ -16,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from robx.errors import InvalidInput
-from robx.tables.columns import as_array, from_arrow
+from robx.tables.columns import as_array
 from robx.tables.frames import Kind, library
 from robx.tables.storage import one_chunk
 from robx.tables.writer import as_table, put_together
@@ -131,7 +131,8 @@ def _packed(column: Any, kind: Kind) -> Packed:
 
 def _unpacked(packed: Packed, kind: Kind) -> Any:
     word, cells = packed["dtype"], packed["values"]
-    listed, inner = packed.get("categories"), None
+    listed = packed.get("categories")
+    inner: Any = None
     specials = {**SPECIAL, "<NA>": library("pandas").NA}
     values = [specials[cell["special"]] if isinstance(cell, dict) else cell for cell in cells]
     if word == "object":
@@ -157,22 +158,25 @@ def _unpacked(packed: Packed, kind: Kind) -> Any:
 
 def _restored(arrow: Any, word: str, kind: Kind) -> Any:
     """An array of Arrow in the dtype of its own library, or in another one that is told from it."""
-    if kind in {"polars", "pyarrow"}:
-        pl = library(kind)
-        dtype = pl.Enum(arrow.dictionary.to_pylist()) if word == "Enum" else None
-        return from_arrow(arrow, dtype, kind)
+    if kind == "pyarrow":
+        return arrow
+    if kind == "polars":
+        pl = library("polars")
+        column = pl.from_arrow(arrow)
+        return column.cast(pl.Enum(arrow.dictionary.to_pylist())) if word == "Enum" else column
     pd = library("pandas")
     if word == "arrow":
-        dtype = pd.ArrowDtype(arrow.type)
-    elif word.startswith("string "):
-        _, storage, missing = word.split()
-        dtype = pd.StringDtype(storage, na_value=np.nan if missing == "nan" else pd.NA)
-    else:
-        _require(re.fullmatch(DTYPES, word) is not None, f"the dtype {word!r} is not known")
-        dtype = pd.api.types.pandas_dtype(word)
-    if not isinstance(dtype, np.dtype):
-        return from_arrow(arrow, dtype, kind)
-    values = np.array(arrow.to_numpy(zero_copy_only=False))
+        return pd.ArrowDtype(arrow.type).__from_arrow__(arrow)
+    if word.startswith("string "):
+        _, storage, blank = word.split()
+        dtype = pd.StringDtype(storage, na_value=np.nan if blank == "nan" else pd.NA)
+        return dtype.__from_arrow__(arrow)
+    _require(re.fullmatch(DTYPES, word) is not None, f"the dtype {word!r} is not known")
+    dtype = pd.api.types.pandas_dtype(word)
+    if not isinstance(dtype, np.dtype):  # where NaN is not missing, which __from_arrow__ forgets
+        solid, missing = np.array(arrow.fill_null(dtype.type(0))), np.array(arrow.is_null())
+        return dtype.construct_array_type()(solid, missing)
+    values = np.array(arrow)
     if dtype.kind == "U" and dtype.itemsize <= WIDEST and not arrow.null_count:
         values = values.astype("U")  # as wide as the text is, and then as wide as it was
         values = values.astype(dtype) if values.dtype <= dtype else values

@@ -81,7 +81,7 @@ def rewrite(table: Any, layout: Layout, changed: ArrayLike, values: Values) -> A
     - any two others meet in the training table's dtype. A category that it does not list is an
       error, and so is a number where it holds text, or the other way round. A column of nothing has
       no dtype to speak of and takes the training table's: plain whole numbers and flags then
-      become float64, to have room for a missing value;
+      become float64, which can hold a missing value;
     - tables of two libraries: numbers meet as above, in the applicants' library; other columns keep
       their own dtype, with the training table's categories where the dtype lists them;
     - an array has one dtype, in which all of its columns meet.
@@ -101,7 +101,7 @@ def rewrite(table: Any, layout: Layout, changed: ArrayLike, values: Values) -> A
     Returns
     -------
     table
-        It shares no memory with the one that was given. Lists come back as an array.
+        A later change to the one does not show in the other. Lists come back as an array.
 
     Raises
     ------
