@@ -20,13 +20,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import robx
+from properties import examples
 from robx import Problem, Status
 from robx.methods import Method
 from strategies import random_schema
@@ -152,12 +153,7 @@ FAMILIES = ["tree", "forest", "xgboost", "lightgbm", "hist"]
 
 @pytest.mark.parametrize("method", METHODS, ids=named)
 @given(st.sampled_from(FAMILIES), st.integers(0, 10_000), st.sampled_from([0.01, 0.5, 0.99]))
-@settings(
-    max_examples=6,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.differing_executors],
-)
+@examples(6, derandomize=True, suppress_health_check=[HealthCheck.differing_executors])
 def test_odd_tables_schemas_and_models(
     method: Method, family: str, seed: int, threshold: float
 ) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from sklearn.neighbors import LocalOutlierFactor
 
 import robx
+from properties import examples
 from robx.metrics import Outliers
 
 Floats = NDArray[np.float64]
@@ -120,7 +121,7 @@ GRIDS = st.integers(1, 3).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(GRIDS, st.integers(1, 16), st.sampled_from([1.0, 0.1, 1 / 3]))
 def test_on_grids_full_of_ties_the_definition_is_followed(grid: Any, k: int, step: float) -> None:
     rows, points = (step * part for part in grid)

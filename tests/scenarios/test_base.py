@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catboost import CatBoostClassifier
-from hypothesis import given, settings
+from hypothesis import given
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -21,6 +21,7 @@ from sklearn.ensemble import (
 from xgboost import XGBClassifier
 
 import robx
+from properties import examples
 from robx.errors import InvalidInput
 from robx.scenarios import (
     Bootstrap,
@@ -52,7 +53,7 @@ from scenario_cases import (
 
 @every_scenario
 @given(y=labels(), seed=seeds)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_rows_are_sorted_and_in_range_and_each_has_a_label(
     scenario: Scenario, y: NDArray[Any], seed: int
 ) -> None:
@@ -73,7 +74,7 @@ def test_rows_are_sorted_and_in_range_and_each_has_a_label(
 
 @every_scenario
 @given(y=labels(), seed=seeds)
-@settings(max_examples=4, deadline=None)
+@examples(4)
 def test_a_model_depends_on_the_seed_and_its_number_alone(
     scenario: Scenario, y: NDArray[Any], seed: int
 ) -> None:

@@ -11,11 +11,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import robx
+from properties import examples
 from robx.tables.packing import pack, unpack
 from robx.tables.writer import Layout
 from table_kinds import BIG, COLOURS, EVERY, NAN, ORDERED, arrow, cells, dtypes, one_column, same
@@ -104,7 +105,7 @@ FLOATS = ["float16", "float32", "float64"]
 WHOLE = ["int8", "int64", "uint64", "bool"]
 
 
-@settings(deadline=None)
+@examples()
 @given(st.data(), st.sampled_from([*FLOATS, *WHOLE]))
 def test_numbers_come_back_bit_for_bit(data: st.DataObject, dtype: str) -> None:
     column = data.draw(hnp.arrays(dtype, st.integers(0, 6)))
@@ -129,7 +130,7 @@ TEXTS = st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]), m
 TEXT_DTYPES = ["str", "string", object, "category", pl.String, pl.Categorical]
 
 
-@settings(deadline=None)
+@examples()
 @given(TEXTS, st.sampled_from([*TEXT_DTYPES, pa.string(), arrow(pa.string())]))
 def test_any_text_comes_back(texts: list[str | None], dtype: Any) -> None:
     table = one_column(dtype, texts)
@@ -365,7 +366,7 @@ JUNK: list[Any] = [
 ]
 
 
-@settings(deadline=None)
+@examples()
 @given(st.data(), st.sampled_from(SOUND), st.sampled_from(JUNK))
 def test_any_damage_is_an_error_of_ours_or_still_a_table(
     data: st.DataObject, packed: Any, junk: Any

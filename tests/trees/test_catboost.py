@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
@@ -23,6 +23,7 @@ from oracles import (
     toy_data,
     with_missing,
 )
+from properties import examples
 from robx.trees import TreeEnsemble, child
 
 X, Y = toy_data()
@@ -207,7 +208,7 @@ def test_a_model_trained_on_an_array_takes_any_frame_as_it_stands() -> None:
     assert ensemble.score(FRAME).tolist() == ensemble.score(X).tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     depth=st.integers(1, 6),
     rounds=st.integers(1, 12),

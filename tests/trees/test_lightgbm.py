@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
@@ -24,6 +24,7 @@ from oracles import (
     toy_data,
     with_missing,
 )
+from properties import examples
 from robx.trees import TreeEnsemble
 from robx.trees.lightgbm import ZERO
 
@@ -295,7 +296,7 @@ def test_a_frame_may_use_the_names_that_lightgbm_gives_to_arrays() -> None:
     assert ensemble.score(frame[frame.columns[::-1]]).tolist() == ensemble.score(X).tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     leaves=st.integers(2, 40),
     rounds=st.integers(1, 12),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
@@ -32,6 +32,7 @@ from oracles import (
     toy_data,
     with_missing,
 )
+from properties import examples
 from robx.trees import TreeEnsemble
 from robx.trees import sklearn as parser
 
@@ -228,7 +229,7 @@ def test_hist_of_a_single_class() -> None:
     np.testing.assert_allclose(robx.import_model(model, 0, X=X).score(X), 1)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     kind=st.sampled_from(ESTIMATORS),
     depth=st.integers(1, 8),

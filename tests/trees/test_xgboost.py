@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xgboost as xgb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
@@ -22,6 +22,7 @@ from oracles import (
     toy_data,
     with_missing,
 )
+from properties import examples
 from robx.trees import TreeEnsemble
 
 X, Y = toy_data()
@@ -198,7 +199,7 @@ def test_a_model_that_knows_codes_alone_takes_columns_of_fixed_order() -> None:
         ensemble.score(polars.with_columns(pl.col("kind").cast(pl.String)))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     depth=st.integers(1, 7),
     rounds=st.integers(1, 12),
