@@ -10,7 +10,7 @@ import os
 
 from hypothesis import settings
 
-from properties import FEW
+from speed import FEW
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("all", settings.default, deadline=None)

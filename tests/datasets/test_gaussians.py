@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import robx
-from properties import examples
 from robx import InvalidInput
 from robx.datasets import make_gaussians
+from speed import examples
 
 
 @examples(30)

@@ -253,6 +253,7 @@ def digests_in_a_new_process(folder: Path) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_every_process_until_the_code_changes(tmp_path: Path) -> None:
     (tmp_path / "helping.py").write_text("def least(): return 1")
     (tmp_path / "mine.py").write_text(MINE.format("one"))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from properties import examples
 from robx.kernels.grids import FREE, LEVELS, STEP, nearest_allowed, settle_groups, snap
+from speed import examples
 
 Floats = NDArray[np.float64]
 NO_LEVELS = np.zeros(0)

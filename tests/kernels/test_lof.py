@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from properties import examples
 from robx.kernels.lof import factors
+from speed import examples
 
 Floats = NDArray[np.float64]
 TINY = 1e-10

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_nearest import Costs, Flags, Floats, by_distance
-from properties import examples
 from robx.kernels.nearest import Tree, build, query
+from speed import examples
 
 Place = tuple[float, int]
 

@@ -20,6 +20,7 @@ from sklearn.ensemble import (
 
 from robx import Closest, Feature, Problem, Schema, Status
 from robx.methods.exact import search
+from speed import slow_but
 
 Floats = NDArray[np.float64]
 
@@ -203,7 +204,7 @@ def assert_optimal(problem: Problem, model: Any, target: Any, X: Any, gamma: Any
     return answer
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(["XGBoost", "RandomForest"], MODELS))
 def test_the_answer_is_the_cheapest_of_all_allowed_points(name: str) -> None:
     model, X, target = fitted(name)
     people = X.iloc[:40].reset_index(drop=True)

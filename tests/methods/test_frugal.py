@@ -18,6 +18,7 @@ from retrained_cases import LIBRARIES, own_scores, retrained, steadiness
 from robx.evaluation.digests import digest
 from robx.problem import coordinates
 from robx.robustness.draws import draw
+from speed import slow_but
 from strategies import random_schema
 
 Floats = NDArray[np.float64]
@@ -147,7 +148,7 @@ def same_test(problem: robx.Problem, level: float) -> float:
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("norm", slow_but([1], [1, 2]))
 def test_it_never_costs_more_than_robx_under_the_same_test(base: str, norm: Any) -> None:
     saved = []
     for seed, name in enumerate(["xgboost", "lightgbm", "forest", "catboost"]):

@@ -17,6 +17,7 @@ from families import family
 from oracles import toy_data
 from robx.methods.walks import Walks
 from robx.robustness.draws import draw
+from speed import tries
 
 
 class TestRobX(MethodContract):
@@ -54,7 +55,7 @@ def test_the_paper_setting_is_algorithm_1_draw_for_draw(
     model, tau = MODELS[name], 0.7
     problem = robx.Problem(model, X, UNITS)
     method = robx.RobX.paper(tau=tau, norm=norm, step=alpha, n_targets=c, n_draws=200, rng=3)
-    people = rejected(problem, 25)
+    people = rejected(problem, tries(25, 6))
     answer = method.explain(problem, people)
     noise = draw("gaussian", 200, 4, 3).noise
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.neighbors import LocalOutlierFactor
 
 import robx
-from properties import examples
 from robx.metrics import Outliers
+from speed import examples
 
 Floats = NDArray[np.float64]
 RNG = np.random.default_rng(0)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from naive_nearest import Costs, by_distance
-from properties import examples
 from robx import Feature, Schema
 from robx.problem import Applicants, Support
 from robx.schema import Codec
 from robx.tables import Layout
+from speed import examples
 
 Floats = NDArray[np.float64]
 nan = np.nan

@@ -25,8 +25,8 @@ from sklearn.tree import DecisionTreeClassifier
 import naive
 import robx
 from oracles import toy_data, with_missing
-from properties import examples
 from robx.robustness.draws import draw, make_draws
+from speed import examples
 
 Floats = NDArray[np.float64]
 

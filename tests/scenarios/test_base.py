@@ -21,7 +21,6 @@ from sklearn.ensemble import (
 from xgboost import XGBClassifier
 
 import robx
-from properties import examples
 from robx.errors import InvalidInput
 from robx.scenarios import (
     Bootstrap,
@@ -49,6 +48,7 @@ from scenario_cases import (
     scores,
     seeds,
 )
+from speed import examples
 
 
 @every_scenario

@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
-from properties import examples
 from robx.errors import InvalidInput
 from robx.scenarios import (
     Bootstrap,
@@ -36,6 +35,7 @@ from scenario_cases import (
     scores,
     seeds,
 )
+from speed import examples
 
 
 @given(y=labels(), k=st.integers(1, 40), seed=seeds)

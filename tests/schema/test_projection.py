@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 import robx
-from properties import examples
 from schema_cases import Case, cases
+from speed import examples
 
 
 def projected(case: Case) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:

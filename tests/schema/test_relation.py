@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
-from properties import examples
 from robx.schema import Relation
+from speed import examples
 
 
 @pytest.mark.parametrize(

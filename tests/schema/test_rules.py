@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import robx
-from properties import examples
 from robx import Feature, Schema
 from robx.schema import Codec, Rules
 from robx.tables import Layout
 from schema_cases import Case, cases
+from speed import examples
 
 Floats = NDArray[np.float64]
 

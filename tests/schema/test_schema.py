@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
-from properties import examples
 from robx import Feature, Schema
 from schema_cases import Case, cases
+from speed import examples
 
 
 def home(**fields: Any) -> tuple[Feature, ...]:

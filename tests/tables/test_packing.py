@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import robx
-from properties import examples
 from robx.tables.packing import pack, unpack
 from robx.tables.writer import Layout
+from speed import examples
 from table_kinds import BIG, COLOURS, EVERY, NAN, ORDERED, arrow, cells, dtypes, one_column, same
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
-from properties import examples
 from robx.tables.writer import Layout, rewrite, write
+from speed import examples
 from table_kinds import (
     BIG,
     COLOURS,

@@ -23,8 +23,8 @@ from oracles import (
     toy_data,
     with_missing,
 )
-from properties import examples
 from robx.trees import TreeEnsemble, child
+from speed import examples
 
 X, Y = toy_data()
 Y3 = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -233,6 +233,7 @@ def test_any_model_on_any_row(
     assert_law_one(classifier_case(model, with_missing(table, 0.1, seed) if holes else table, y))
 
 
+@pytest.mark.slow
 def test_three_thousand_trees_add_up_in_float64() -> None:
     case = classifier_case(classifier(iterations=3000, depth=2, learning_rate=0.01), X, Y)
     ensemble = import_ensemble(case)

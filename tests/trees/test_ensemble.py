@@ -16,9 +16,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 
 import robx
 from oracles import toy_data, with_missing
-from properties import examples
 from robx.tables import Column
 from robx.trees import TreeEnsemble
+from speed import examples
 
 X, Y = toy_data(160, 4)
 HOLES = with_missing(X)

@@ -24,9 +24,9 @@ from oracles import (
     toy_data,
     with_missing,
 )
-from properties import examples
 from robx.trees import TreeEnsemble
 from robx.trees.lightgbm import ZERO
+from speed import examples, slow_but
 
 X, Y = toy_data()
 Y3 = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -238,7 +238,7 @@ def test_categories_by_name_in_any_order() -> None:
     assert ensemble.score(codes.to_numpy(dtype=float)).tolist() == ours.tolist()
 
 
-@pytest.mark.parametrize("kind", ["polars", "text", "array"])
+@pytest.mark.parametrize("kind", slow_but(["text"], ["polars", "text", "array"]))
 def test_the_check_takes_every_table_that_the_ensemble_takes(tmp_path: Path, kind: str) -> None:
     frame, y = frame_with_categories()
     codes = frame.assign(**{c: frame[c].cat.codes for c in ("purpose", "region", "same")})
@@ -558,6 +558,7 @@ def test_a_mismatch_names_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
         robx.import_model(model, X=X)
 
 
+@pytest.mark.slow
 def test_three_thousand_trees() -> None:
     model = classifier(n_estimators=3000, num_leaves=4, learning_rate=0.01).fit(X, Y)
     imported = robx.import_model(model, X=X)

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from properties import examples
 from robx.trees.rounding import FLOAT32_LARGEST, below_float32, float32_interval, up_to_float32
+from speed import examples
 
 ANY = st.floats(allow_nan=False)
 NARROW = st.floats(allow_nan=False, width=32)

@@ -32,9 +32,9 @@ from oracles import (
     toy_data,
     with_missing,
 )
-from properties import examples
 from robx.trees import TreeEnsemble
 from robx.trees import sklearn as parser
+from speed import examples
 
 X, Y = toy_data()
 THREE = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -190,6 +190,7 @@ def test_tied_votes_are_exactly_one_half() -> None:
         assert ours.tolist() == forest.predict_proba(table)[:, 1].tolist()
 
 
+@pytest.mark.slow
 def test_a_thousand_trees() -> None:
     model = classifier(RandomForestClassifier, n_estimators=1000, max_depth=3)
     imported = import_ensemble(classifier_case(model, X, Y))

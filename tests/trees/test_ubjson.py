@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import robx
 from oracles import toy_data
-from properties import examples
 from robx.trees.ubjson import MAX_DEPTH, parse_ubjson
+from speed import examples
 
 X, Y = toy_data(150, 4)
 

@@ -22,8 +22,8 @@ from oracles import (
     toy_data,
     with_missing,
 )
-from properties import examples
 from robx.trees import TreeEnsemble
+from speed import examples, slow_but
 
 X, Y = toy_data()
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -124,7 +124,7 @@ def test_the_wrapper_stops_at_the_best_iteration_and_a_booster_does_not(tmp_path
 
 
 @pytest.mark.parametrize("ending", ["json", "ubj"])
-@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("booster", slow_but(["gbtree"], ["gbtree", "dart"]))
 def test_a_file_scores_as_the_model_that_was_saved(
     tmp_path: Path, ending: str, booster: str
 ) -> None:
@@ -313,6 +313,7 @@ def test_a_mismatch_names_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
         robx.import_model(model, X=X)
 
 
+@pytest.mark.slow
 def test_five_thousand_trees() -> None:
     model = classifier(n_estimators=5000, max_depth=2, learning_rate=0.01).fit(X, Y)
     imported = robx.import_model(model, X=X)
