@@ -221,7 +221,7 @@ def test_the_answer_is_the_cheapest_of_all_allowed_points(name: str) -> None:
     assert n_infeasible >= 2
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(["LightGBM"], MODELS))
 def test_gamma_asks_for_a_higher_score(name: str) -> None:
     model, X, target = fitted(name)
     problem = Problem(model, X, free_schema(), target=target)
@@ -231,7 +231,7 @@ def test_gamma_asks_for_a_higher_score(name: str) -> None:
     assert (answer.score[answer.ok] > 0.6).all()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(["XGBoost", "forest of votes"], MODELS))
 def test_a_score_on_the_threshold_is_not_above_it(name: str) -> None:
     model, X, target = fitted(name)
     free = free_schema()

@@ -29,6 +29,7 @@ class TestFrugal(MethodContract):
     n_schemas = 3
 
 
+@pytest.mark.slow
 class TestFrugalInL2(MethodContract):
     method = robx.Frugal(**QUICK, norm=2, base=None, realism=None, price_per_change=0.05)
     needs_trees = True  # a black box takes it long, and is asked above
@@ -38,7 +39,7 @@ class TestFrugalInL2(MethodContract):
 # --- with retrained models ------------------------------------------------------------------------
 
 
-@pytest.fixture(params=LIBRARIES)
+@pytest.fixture(params=slow_but(["xgboost", "forest"], LIBRARIES))
 def library(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -147,7 +148,7 @@ def same_test(problem: robx.Problem, level: float) -> float:
     return float(np.quantile(problem.stability(problem.support.rows, noise).value, level))
 
 
-@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("base", slow_but(["nearest"], BASES))
 @pytest.mark.parametrize("norm", slow_but([1], [1, 2]))
 def test_it_never_costs_more_than_robx_under_the_same_test(base: str, norm: Any) -> None:
     saved = []

@@ -32,6 +32,7 @@ class TestLiveRegion(MethodContract):
     needs_trees = True
 
 
+@pytest.mark.slow
 class TestLiveRegionInL2(MethodContract):
     method = LiveRegion(norm=2)
     needs_trees = True

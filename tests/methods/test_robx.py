@@ -24,6 +24,7 @@ class TestRobX(MethodContract):
     method = robx.RobX(n_draws=64)
 
 
+@pytest.mark.slow
 class TestRobXInL2(MethodContract):
     method = robx.RobX(n_draws=64, norm=2, base=None)
     n_schemas = 5

@@ -23,7 +23,9 @@ from speed import slow_but
 PLAIN = ["histograms", "sweep", "thirty changes", "thirty features", "walk", "frontier"]
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(
+    "name", slow_but([*PLAIN, "one change", "sweep with gaps", "frontier of nothing"], ODD)
+)
 def test_texts_are_large_enough_apart_and_whole_and_there_are_words(name: str) -> None:
     figure = figure_of(ODD[name]())
     assert overlapping(figure) == []

@@ -48,7 +48,7 @@ from scenario_cases import (
     scores,
     seeds,
 )
-from speed import examples
+from speed import examples, slow_but
 
 
 @every_scenario
@@ -123,7 +123,7 @@ def test_a_scenario_is_its_words_and_its_parameters(scenario: Scenario) -> None:
 
 
 @every_estimator
-@pytest.mark.parametrize("scenario", [Bootstrap(), LabelFlips(0.2)], ids=str)
+@pytest.mark.parametrize("scenario", [Bootstrap(), *slow_but([], [LabelFlips(0.2)])], ids=str)
 def test_the_same_seed_gives_the_same_models_on_any_number_of_cores(
     estimator: Any, scenario: Scenario
 ) -> None:

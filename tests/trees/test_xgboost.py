@@ -123,7 +123,7 @@ def test_the_wrapper_stops_at_the_best_iteration_and_a_booster_does_not(tmp_path
     np.testing.assert_allclose(from_file.score(X), model.predict_proba(X)[:, 1], atol=1e-6)
 
 
-@pytest.mark.parametrize("ending", ["json", "ubj"])
+@pytest.mark.parametrize("ending", slow_but(["ubj"], ["json", "ubj"]))
 @pytest.mark.parametrize("booster", slow_but(["gbtree"], ["gbtree", "dart"]))
 def test_a_file_scores_as_the_model_that_was_saved(
     tmp_path: Path, ending: str, booster: str

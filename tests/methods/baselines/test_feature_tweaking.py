@@ -58,6 +58,7 @@ class TestFeatureTweaking(MethodContract):
     needs_trees = True
 
 
+@pytest.mark.slow
 class TestFeatureTweakingInL2(MethodContract):
     method = FeatureTweaking(norm=2)
     needs_trees = True
