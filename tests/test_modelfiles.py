@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 import robx
 from robx.files import read_table, write_table
 from robx.modelfiles import estimator_of, load_model, with_categories
+from speed import slow_but
 
 
 @cache
@@ -157,7 +158,7 @@ def test_lightgbm_takes_as_many_rounds_as_were_kept(tmp_path: Path) -> None:
     assert estimator_of(path).estimator.n_estimators == 7
 
 
-@pytest.mark.parametrize("ending", [".cbm", ".json"])
+@pytest.mark.parametrize("ending", slow_but([".json"], [".cbm", ".json"]))
 def test_catboost_is_trained_again_to_the_same_model(ending: str, tmp_path: Path) -> None:
     for settings in (
         {"iterations": 15},
@@ -340,7 +341,9 @@ def job_files(folder: Path) -> dict[str, Any]:
     return {"m.txt": trees, "m.ubj": boosted, "m.json": boosted, "m.skops": hist}
 
 
-@pytest.mark.parametrize("name", ["m.txt", "m.ubj", "m.json", "m.skops"])
+@pytest.mark.parametrize(
+    "name", slow_but(["m.txt", "m.skops"], ["m.txt", "m.ubj", "m.json", "m.skops"])
+)
 def test_a_model_with_categories_reads_a_csv_file_and_is_trained_again(
     name: str, tmp_path: Path
 ) -> None:

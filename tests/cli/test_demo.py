@@ -24,6 +24,7 @@ def rounded(cells: list[str]) -> list[str]:
     return [answered, *numbers.split()]
 
 
+@pytest.mark.slow
 def test_the_demo_shows_people_a_table_and_files_and_names_commands_that_work(
     call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 import robx
 from oracles import Case, assert_law_one, assert_scores_alike, toy_data, with_missing
 from robx.trees import skops as parser
+from speed import slow_but
 
 X, y = toy_data()
 HOLES = with_missing(X)
@@ -464,7 +465,7 @@ for path in sorted(Path(sys.argv[2]).iterdir()):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("name", ["forest", "boosting", "hist by number"])
+@pytest.mark.parametrize("name", slow_but([], ["forest", "boosting", "hist by number"]))
 def test_damaged_files_are_refused_or_harmless(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     folder = tmp_path / "files"

@@ -16,6 +16,8 @@ from report_cases import EVIL, certified
 from robx.answers import Counterfactuals
 from robx.reports import report
 
+pytestmark = pytest.mark.slow
+
 N = 40
 
 
