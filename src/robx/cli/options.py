@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-#: Completed by shells as a file; whether there is one is for its reader to say.
+from robx.cli.screen import either
+from robx.errors import InvalidInput
+
+#: Completed by shells as a file; its reader says whether there is one.
 FILE = click.Path()
 
 #: Names of methods on the command line, and their classes.
 METHODS = {
-    "default": "Frugal",
-    "robx": "RobX",
+    "Frugal": "Frugal",
+    "RobX": "RobX",
     "nearest": "NearestNeighbour",
     "conservative": "Conservative",
     "tweaking": "FeatureTweaking",
@@ -23,13 +27,45 @@ METHODS = {
     "live": "LiveRegion",
 }
 
+
+class MethodName(click.Choice):  # type: ignore[type-arg] # generic in new versions of click only
+    """The name of a method, in any case; "default" is Frugal."""
+
+    def __init__(self) -> None:
+        super().__init__(list(METHODS), case_sensitive=False)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """See `click.ParamType`."""
+        return super().convert("Frugal" if value == "default" else value, param, ctx)
+
+
+class NewFile(click.Path):
+    """A file to write, whose ending and folder are checked before any work is done."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__()
+        self.endings = endings
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """See `click.ParamType`."""
+        file, option = Path(value), param.opts[0]
+        if file.suffix not in self.endings:
+            raise InvalidInput(
+                f"{option} takes a file ending in {either(self.endings)}. Got '{value}'."
+            )
+        if file.is_dir() or not file.parent.is_dir():
+            what = "is a folder" if file.is_dir() else "is in a folder that does not exist"
+            raise InvalidInput(
+                f"{option} '{value}' {what}. Make the folder, or name a file in another one."
+            )
+        return super().convert(value, param, ctx)
+
+
+TABLE_FILE = NewFile(".csv", ".parquet")
+POSITIVE = click.IntRange(min=1)
 MODEL_HELP = (
-    "The model: .ubj or .json of XGBoost, .txt of LightGBM, .cbm of CatBoost, .skops of "
-    "scikit-learn, .robx."
-)
-LABEL_HELP = (
-    "Column of --data with the outcomes. With it the model is trained again on random thirds of "
-    "the rows, to find answers that hold and to certify them."
+    "Model file: .ubj or .json (XGBoost), .txt (LightGBM), .cbm (CatBoost), .skops (scikit-learn) "
+    "or .robx."
 )
 OPTIONS: dict[str, Callable[[Any], Any]] = {
     "model": click.option("--model", "model_path", type=FILE, required=True, help=MODEL_HELP),
@@ -37,11 +73,16 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--data",
         type=FILE,
         required=True,
-        help="The rows that the model was trained on: .csv or .parquet.",
+        help="Table of the rows that the model was trained on: .csv or .parquet.",
     ),
-    "label": click.option("--label", metavar="COLUMN", help=LABEL_HELP),
+    "label": click.option(
+        "--label",
+        metavar="COLUMN",
+        help="Column of --data with the outcomes. With it, the model is trained again on random "
+        "thirds of the rows, to find answers that hold and to certify them.",
+    ),
     "ignored_label": click.option(
-        "--label", metavar="COLUMN", help="Column with the outcomes, which is left out."
+        "--label", metavar="COLUMN", help="Column of --data with the outcomes, which is left out."
     ),
     "needed_label": click.option(
         "--label", metavar="COLUMN", required=True, help="Column of --data with the outcomes."
@@ -50,48 +91,67 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--applicants",
         type=FILE,
         required=True,
-        help="Who asks: .csv or .parquet with the columns of the model.",
+        help="Table of applicants: .csv or .parquet, with the columns of the model.",
     ),
     "id": click.option(
-        "--id", "id_column", metavar="COLUMN", help="Column that names the applicants."
+        "--id", "id_column", metavar="COLUMN", help="Column that identifies the applicants."
     ),
     "schema": click.option(
         "--schema",
         "schema_path",
         type=FILE,
-        help="What may change, as `robx schema` writes it; guessed from --data unless given.",
+        help="File that says what may change, as `robx schema` writes it. Without it, the schema "
+        "is guessed from --data.",
     ),
     "target": click.option(
-        "--target", metavar="LABEL", help="The outcome that applicants wish for; else the last."
+        "--target",
+        "target_name",
+        metavar="LABEL",
+        help="Outcome that counts as accepted. Default: the second of two classes.",
     ),
     "threshold": click.option(
         "--threshold",
         type=click.FloatRange(0, 1, max_open=True),
         default=0.5,
         show_default=True,
-        help="Accepted are scores above this.",
+        help="A score above this is accepted.",
     ),
     "parameters": click.option(
         "--params",
         "parameters_path",
         type=FILE,
-        help="How the model was trained: a .yaml or .json file of its hyperparameters, to "
-        "train it again. XGBoost's files do not keep them.",
+        help="File with the model's hyperparameters, .yaml or .json, to train it again. Files of "
+        "XGBoost do not contain them.",
+    ),
+    "retrained": click.option(
+        "--retrained",
+        type=FILE,
+        multiple=True,
+        help="Model file of a retrained model, to use instead of --label. Repeat the option for "
+        "each model.",
+    ),
+    "out_table": click.option(
+        "--out", type=TABLE_FILE, help="File for the table: .csv or .parquet."
+    ),
+    "plot": click.option(
+        "--plot",
+        type=NewFile(".png", ".svg", ".pdf"),
+        help="File for the plot: .png, .svg or .pdf.",
     ),
     "seed": click.option(
         "--seed",
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="Of the rows that models see.",
+        help="Seed for the choice of the rows that models are trained on.",
     ),
     "unsafe_pickle": click.option(
         "--unsafe-pickle",
         is_flag=True,
-        help="Load a model from a pickle. That runs whatever code is in it: only for your own.",
+        help="Load models from pickles. This runs any code in them: only for files that you trust.",
     ),
     "json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    "quiet": click.option("--quiet", is_flag=True, help="No progress and no remarks."),
+    "quiet": click.option("--quiet", is_flag=True, help="Print no progress and no remarks."),
 }
 
 
@@ -104,3 +164,11 @@ def takes(*names: str) -> Callable[[Any], Any]:
         return command
 
     return decorate
+
+
+def number_of_models(default: int, least: int, text: str) -> Callable[[Any], Any]:
+    """Give a command the option that says how many models to train."""
+    kind = click.IntRange(min=least)
+    return click.option(
+        "--models", "n_models", type=kind, default=default, show_default=True, help=text
+    )

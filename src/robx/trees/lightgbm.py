@@ -28,7 +28,7 @@ from robx.tables import Category, Column, as_pandas
 from robx.trees import child
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
-from robx.trees.lightgbm_text import integers, numbers, sections
+from robx.trees.lightgbm_text import Sections, integers, numbers, sections
 from robx.trees.records import Record
 from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
 
@@ -75,17 +75,24 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
         )
     text = (model.booster_ if wrapped else model).model_to_string()
     classes = class_labels(model) if wrapped else None
-    return _parse(text, target, where="The LightGBM model", kind=kind, classes=classes)
+    where = "The LightGBM model"
+    return _parse(sections(text, where), target, where=where, kind=kind, classes=classes)
 
 
-def from_file(path: Path, target: Category | None) -> TreeEnsemble:
-    """Import a saved `.txt` model."""
+def parse_file(path: Path) -> Sections:
+    """Read a saved `.txt` model."""
     where = f"The LightGBM model {path.name}"
     try:
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise InvalidModel(f"{where} is not text: {error}.") from error
-    return _parse(text, target, where=where, kind=f"{path.suffix} file")
+    return sections(text, where)
+
+
+def from_parsed(parsed: Sections, path: Path, target: Category | None) -> TreeEnsemble:
+    """Import what `parse_file` read."""
+    where = f"The LightGBM model {path.name}"
+    return _parse(parsed, target, where=where, kind=f"{path.suffix} file")
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
@@ -102,14 +109,14 @@ def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | Non
 
 
 def _parse(
-    text: str,
+    parsed: Sections,
     target: Category | None,
     *,
     where: str,
     kind: str,
     classes: list[Category] | None = None,
 ) -> TreeEnsemble:
-    header, records, rest = sections(text, where)
+    header, records, rest = parsed
     objective, n_classes, slope = _objective(header)
     if classes is not None and len(classes) != max(n_classes, 2):
         raise UnsupportedModel(
