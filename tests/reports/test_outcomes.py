@@ -48,8 +48,8 @@ def meaning(answers: Counterfactuals, outcome: str) -> str:
 
 
 def test_what_an_outcome_means_depends_on_what_was_asked_and_measured() -> None:
-    assert meaning(made(), "Answered").endswith("It passed every test.")
-    assert "passed" not in meaning(made(settings={"norm": 1}), "Answered")
+    assert meaning(made(), "Answered").endswith("It passes every test.")
+    assert "passes" not in meaning(made(settings={"norm": 1}), "Answered")
     best = meaning(made(), "Best found")
     assert "does not pass every test. A retrained model may well decline it." in best
     assert "may well decline" not in meaning(certified(10, 9, 3, 8), "Best found")

@@ -60,7 +60,9 @@ class Commands(click.Group):
         return result
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(robx.__version__, prog_name="robx")
 def robx_command() -> None:
     """Tell declined applicants what to change, so that it holds after a retraining.

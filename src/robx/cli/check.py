@@ -8,7 +8,7 @@ import robx
 from robx.cli.inputs import model_file
 from robx.cli.labels import class_named
 from robx.cli.options import FILE, takes
-from robx.cli.screen import remark, show_json, show_table, write
+from robx.cli.screen import remark, show_json, show_table, write_table
 
 BROKEN = 1
 FORMATS = {"score_before": ".2f", "score_now": ".2f"}
@@ -52,11 +52,9 @@ def check(
       robx check --model march.ubj recourse.json --out kept.csv
       robx check --model march.ubj recourse.json --at-least 0.97 || echo "do not release"
     """
-    from robx.files import write_table
-
     new = model_file(model_path, unsafe_pickle=unsafe_pickle)
     kept = robx.check(recourse, new.model, target=class_named(target, new), threshold=threshold)
-    write(lambda path: write_table(kept.table, path), out, quiet=quiet)
+    write_table(kept.table, out, quiet=quiet)
     if as_json:
         show_json(kept.to_dict())
     else:

@@ -45,7 +45,6 @@ class Rows(NamedTuple):
     "folder",
     type=click.Path(file_okay=False),
     default="robx-demo",
-    show_default=True,
     help="Folder for the report and the other files.",
 )
 @takes("quiet")
@@ -108,11 +107,9 @@ def _german() -> tuple[Rows, Rows, Rows, robx.Schema]:
 
 
 def _estimator(seed: int = 0) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier as Trees
 
-    return HistGradientBoostingClassifier(
-        max_iter=60, max_depth=3, learning_rate=0.15, random_state=seed
-    )
+    return Trees(max_iter=60, max_depth=3, learning_rate=0.15, random_state=seed)
 
 
 def _retrained(later: Rows, seed: int) -> Any:
@@ -139,8 +136,7 @@ def _evaluation(
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
     """Give the figures that the demo shows, under plain names."""
-    whole = table[table["seed"] == "all"]
-    lines = whole.pivot_table("value", "method", "metric", sort=False)
+    lines = table[table["seed"] == "all"].pivot_table("value", "method", "metric", sort=False)
     asked = lines["n_applicants"].astype(int)
     answered = (lines["coverage"] * asked).round().astype(int)
     named = {"cost_l1": "cost", "n_changes": "changes", "validity": "still accepted"}

@@ -9,7 +9,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, made_method, with_inputs
 from robx.cli.options import FILE, METHODS, POSITIVE, MethodName, number_of_models, takes
-from robx.cli.screen import show_json, show_table, shows_progress, write
+from robx.cli.screen import show_json, show_table, shows_progress, write_table
 
 if TYPE_CHECKING:
     from robx import Rehearsal
@@ -36,8 +36,7 @@ CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "methods",
     type=MethodName(),
     multiple=True,
-    default=("nearest", "RobX", "Frugal"),
-    show_default=True,
+    default=("nearest", "robx", "frugal"),
     help="Method to compare. Repeat the option for each method.",
 )
 @click.option(
@@ -46,11 +45,10 @@ CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
     type=click.Choice(list(CHANGES)),
     multiple=True,
     default=("other-half", "drop-rows"),
-    show_default=True,
     help="How new models differ: trained on the other half of the rows, on a bootstrap sample of "
     "them, on ten rows less, or with another seed. Repeat the option for each change.",
 )
-@click.option("--seeds", type=POSITIVE, default=3, show_default=True, help="Number of base models.")
+@click.option("--seeds", type=POSITIVE, default=3, help="Number of base models.")
 @number_of_models(10, 1, "Number of new models for each base model and change.")
 @click.option("--most", type=POSITIVE, help="Maximum number of applicants for a base model.")
 @takes("out_table")
@@ -80,10 +78,8 @@ def evaluate(
     Examples
       robx evaluate --model model.ubj --params params.yaml --data train.csv --label good
       robx evaluate --model model.txt --data train.csv --label good \\
-          --method RobX --method Frugal --change other-half --seeds 5 --out table.csv
+          --method robx --method frugal --change other-half --seeds 5 --out table.csv
     """
-    from robx.files import write_table
-
     study = robx.Study(
         inputs.estimator,
         inputs.X,
@@ -95,14 +91,14 @@ def evaluate(
     )
     table = robx.evaluate(
         study,
-        {METHODS[n]: _with_models if n == "Frugal" else made_method(n, {}) for n in methods},
+        {METHODS[n]: _with_models if n == "frugal" else made_method(n, {}) for n in methods},
         {name: _scenario(*CHANGES[name]) for name in changes},
         seeds=seeds,
         n_models=n_models,
         log=log,
         progress=shows_progress(inputs.quiet),
     )
-    write(lambda path: write_table(table, path), out, quiet=inputs.quiet)
+    write_table(table, out, quiet=inputs.quiet)
     shown = overview(table)
     if as_json:
         show_json(shown.to_dict("records"))

@@ -30,8 +30,7 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
 @click.option(
     "--method",
     type=MethodName(),
-    default="Frugal",
-    show_default=True,
+    default="frugal",
     help="Method that finds the answers; RobX is the paper's algorithm.",
 )
 @click.option("--tau", type=float, help="Minimum stability, for RobX and conservative.")
@@ -47,7 +46,6 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
     "n_answers",
     type=POSITIVE,
     default=1,
-    show_default=True,
     help="Number of different answers to look for.",
 )
 @number_of_models(48, MIN_MODELS, "Number of models to train with --label.")
@@ -74,7 +72,7 @@ def explain(
       robx explain --model model.ubj --data train.csv --label good \\
           --applicants declined.csv --schema schema.yaml --out recourse.json
       robx explain --model model.txt --data train.csv --applicants declined.csv \\
-          --method RobX --tau 0.7 --out recourse.csv
+          --method robx --tau 0.7 --out recourse.csv
       robx explain --model model.skops --data train.csv --label good \\
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
@@ -106,7 +104,7 @@ def explain(
         n_models=n_models,
         seed=seed,
         progress=shows_progress(inputs.quiet),
-        **(given if method == "Frugal" else {"method": chosen}),
+        **(given if method == "frugal" else {"method": chosen}),
     )
     if inputs.recipe is not None:
         answer = replace(answer, origin={**answer.origin, "trained_again": inputs.recipe.words})

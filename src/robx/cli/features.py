@@ -21,24 +21,10 @@ def features_of(
     model: TreeEnsemble | BlackBox,
     trained_on: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, str]:
-    """Choose the model's columns, and say what the user should know about the choice.
+    """Choose the model's columns, with its categories, and remark on the choice if necessary.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Without labels and the names of applicants.
-    path : str
-        Where it comes from.
-    model : TreeEnsemble or BlackBox
-    trained_on : sequence of str, optional
-        Columns of the training table, by which other tables are read if the model has no names.
-
-    Returns
-    -------
-    features : DataFrame
-        With the categories that the model knows.
-    remark : str
-        Empty if there is nothing to say.
+    `table` has no labels and no names of applicants; `trained_on` are the columns of the training
+    table, by which others are read if the model does not know their names.
     """
     from robx import BlackBox
     from robx.modelfiles import with_categories

@@ -157,7 +157,7 @@ def with_inputs(command: Any) -> Any:
         names = [one.name for one in fields(Inputs) if one.init]
         return command(inputs=Inputs(**{name: given.pop(name) for name in names}), **given)
 
-    return takes("id", "target", "threshold", "parameters", "unsafe_pickle", "quiet")(called)
+    return takes("id", "target", "threshold", "params", "unsafe_pickle", "quiet")(called)
 
 
 def model_file(path: str, *, unsafe_pickle: bool) -> ModelFile:

@@ -16,8 +16,8 @@ FILE = click.Path()
 
 #: Names of methods on the command line, and their classes.
 METHODS = {
-    "Frugal": "Frugal",
-    "RobX": "RobX",
+    "frugal": "Frugal",
+    "robx": "RobX",
     "nearest": "NearestNeighbour",
     "conservative": "Conservative",
     "tweaking": "FeatureTweaking",
@@ -29,14 +29,14 @@ METHODS = {
 
 
 class MethodName(click.Choice):  # type: ignore[type-arg] # generic in new versions of click only
-    """The name of a method, in any case; "default" is Frugal."""
+    """The name of a method, in any case; "default" is frugal."""
 
     def __init__(self) -> None:
         super().__init__(list(METHODS), case_sensitive=False)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """See `click.ParamType`."""
-        return super().convert("Frugal" if value == "default" else value, param, ctx)
+        return super().convert("frugal" if value == "default" else value, param, ctx)
 
 
 class NewFile(click.Path):
@@ -61,97 +61,56 @@ class NewFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-TABLE_FILE = NewFile(".csv", ".parquet")
 POSITIVE = click.IntRange(min=1)
-MODEL_HELP = (
-    "Model file: .ubj or .json (XGBoost), .txt (LightGBM), .cbm (CatBoost), .skops (scikit-learn) "
-    "or .robx."
-)
-OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "model": click.option("--model", "model_path", type=FILE, required=True, help=MODEL_HELP),
-    "data": click.option(
-        "--data",
-        type=FILE,
-        required=True,
-        help="Table of the rows that the model was trained on: .csv or .parquet.",
+HELP = {
+    "model": "Model file: .ubj or .json (XGBoost), .txt (LightGBM), .cbm (CatBoost), .skops "
+    "(scikit-learn) or .robx.",
+    "data": "Table of the rows that the model was trained on: .csv or .parquet.",
+    "label": "Column of --data with the outcomes. With it, the model is trained again on random "
+    "thirds of the rows, to find answers that hold and to certify them.",
+    "ignored_label": "Column of --data with the outcomes, which is left out.",
+    "needed_label": "Column of --data with the outcomes.",
+    "applicants": "Table of applicants: .csv or .parquet, with the columns of the model.",
+    "id": "Column that identifies the applicants.",
+    "schema": "File that says what may change, as `robx schema` writes it. Without it, the schema "
+    "is guessed from --data.",
+    "target": "Outcome that counts as accepted. Default: the second of two classes.",
+    "threshold": "A score above this is accepted.",
+    "params": "File with the model's hyperparameters, .yaml or .json, to train it again. Files of "
+    "XGBoost do not contain them.",
+    "retrained": "Model file of a retrained model, to use instead of --label. Repeat the option "
+    "for each model.",
+    "out_table": "File for the table: .csv or .parquet.",
+    "plot": "File for the plot: .png, .svg or .pdf.",
+    "seed": "Seed for the choice of the rows that models are trained on.",
+    "unsafe_pickle": "Load models from pickles. This runs any code in them: only for files that "
+    "you trust.",
+    "json": "Print JSON.",
+    "quiet": "Print no progress and no remarks.",
+}
+#: What the options are called, and how they are read, by the keys of `HELP`.
+OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "model": (("--model", "model_path"), {"type": FILE, "required": True}),
+    "data": (("--data",), {"type": FILE, "required": True}),
+    "label": (("--label",), {"metavar": "COLUMN"}),
+    "ignored_label": (("--label",), {"metavar": "COLUMN"}),
+    "needed_label": (("--label",), {"metavar": "COLUMN", "required": True}),
+    "applicants": (("--applicants",), {"type": FILE, "required": True}),
+    "id": (("--id", "id_column"), {"metavar": "COLUMN"}),
+    "schema": (("--schema", "schema_path"), {"type": FILE}),
+    "target": (("--target", "target_name"), {"metavar": "LABEL"}),
+    "threshold": (
+        ("--threshold",),
+        {"type": click.FloatRange(0, 1, max_open=True), "default": 0.5},
     ),
-    "label": click.option(
-        "--label",
-        metavar="COLUMN",
-        help="Column of --data with the outcomes. With it, the model is trained again on random "
-        "thirds of the rows, to find answers that hold and to certify them.",
-    ),
-    "ignored_label": click.option(
-        "--label", metavar="COLUMN", help="Column of --data with the outcomes, which is left out."
-    ),
-    "needed_label": click.option(
-        "--label", metavar="COLUMN", required=True, help="Column of --data with the outcomes."
-    ),
-    "applicants": click.option(
-        "--applicants",
-        type=FILE,
-        required=True,
-        help="Table of applicants: .csv or .parquet, with the columns of the model.",
-    ),
-    "id": click.option(
-        "--id", "id_column", metavar="COLUMN", help="Column that identifies the applicants."
-    ),
-    "schema": click.option(
-        "--schema",
-        "schema_path",
-        type=FILE,
-        help="File that says what may change, as `robx schema` writes it. Without it, the schema "
-        "is guessed from --data.",
-    ),
-    "target": click.option(
-        "--target",
-        "target_name",
-        metavar="LABEL",
-        help="Outcome that counts as accepted. Default: the second of two classes.",
-    ),
-    "threshold": click.option(
-        "--threshold",
-        type=click.FloatRange(0, 1, max_open=True),
-        default=0.5,
-        show_default=True,
-        help="A score above this is accepted.",
-    ),
-    "parameters": click.option(
-        "--params",
-        "parameters_path",
-        type=FILE,
-        help="File with the model's hyperparameters, .yaml or .json, to train it again. Files of "
-        "XGBoost do not contain them.",
-    ),
-    "retrained": click.option(
-        "--retrained",
-        type=FILE,
-        multiple=True,
-        help="Model file of a retrained model, to use instead of --label. Repeat the option for "
-        "each model.",
-    ),
-    "out_table": click.option(
-        "--out", type=TABLE_FILE, help="File for the table: .csv or .parquet."
-    ),
-    "plot": click.option(
-        "--plot",
-        type=NewFile(".png", ".svg", ".pdf"),
-        help="File for the plot: .png, .svg or .pdf.",
-    ),
-    "seed": click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        help="Seed for the choice of the rows that models are trained on.",
-    ),
-    "unsafe_pickle": click.option(
-        "--unsafe-pickle",
-        is_flag=True,
-        help="Load models from pickles. This runs any code in them: only for files that you trust.",
-    ),
-    "json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    "quiet": click.option("--quiet", is_flag=True, help="Print no progress and no remarks."),
+    "params": (("--params", "parameters_path"), {"type": FILE}),
+    "retrained": (("--retrained",), {"type": FILE, "multiple": True}),
+    "out_table": (("--out",), {"type": NewFile(".csv", ".parquet")}),
+    "plot": (("--plot",), {"type": NewFile(".png", ".svg", ".pdf")}),
+    "seed": (("--seed",), {"type": click.IntRange(min=0), "default": 0}),
+    "unsafe_pickle": (("--unsafe-pickle",), {"is_flag": True}),
+    "json": (("--json", "as_json"), {"is_flag": True}),
+    "quiet": (("--quiet",), {"is_flag": True}),
 }
 
 
@@ -160,7 +119,8 @@ def takes(*names: str) -> Callable[[Any], Any]:
 
     def decorate(command: Any) -> Any:
         for name in reversed(names):
-            command = OPTIONS[name](command)
+            words, how = OPTIONS[name]
+            command = click.option(*words, **how, help=HELP[name])(command)
         return command
 
     return decorate
@@ -169,6 +129,4 @@ def takes(*names: str) -> Callable[[Any], Any]:
 def number_of_models(default: int, least: int, text: str) -> Callable[[Any], Any]:
     """Give a command the option that says how many models to train."""
     kind = click.IntRange(min=least)
-    return click.option(
-        "--models", "n_models", type=kind, default=default, show_default=True, help=text
-    )
+    return click.option("--models", "n_models", type=kind, default=default, help=text)

@@ -9,7 +9,7 @@ import click
 import robx
 from robx.cli.features import features_of
 from robx.cli.inputs import load_models, model_file
-from robx.cli.options import FILE, MODEL_HELP, NewFile, takes
+from robx.cli.options import FILE, HELP, NewFile, takes
 from robx.cli.screen import listed, write
 from robx.errors import InvalidInput
 
@@ -32,7 +32,10 @@ from robx.errors import InvalidInput
     "for each model.",
 )
 @click.option(
-    "--model", "model_path", type=FILE, help=f"{MODEL_HELP} With --data, for a plot of stability."
+    "--model",
+    "model_path",
+    type=FILE,
+    help=f"{HELP['model']} With --data, for a plot.",
 )
 @click.option(
     "--data", type=FILE, help="Table of the rows that the model was trained on, for the same plot."

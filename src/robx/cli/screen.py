@@ -33,6 +33,13 @@ def write(save: Callable[[str], object], path: str | None, *, quiet: bool) -> No
         remark(f"Wrote {path}.", quiet=quiet)
 
 
+def write_table(table: Any, path: str | None, *, quiet: bool) -> None:
+    """Write a table to a file, if one is named, and say so."""
+    from robx import files
+
+    write(lambda file: files.write_table(table, file), path, quiet=quiet)
+
+
 def shows_progress(quiet: bool) -> bool:
     """Whether to show a progress bar."""
     return not quiet and sys.stderr.isatty()
@@ -68,14 +75,10 @@ def show_json(value: Any) -> None:
 
 
 def show_table(frame: Any, formats: Mapping[str, str] | None = None, *, indent: str = "") -> None:
-    """Print a pandas table: for users on a terminal, for programs elsewhere.
+    """Print a pandas table without its index: for users on a terminal, for programs elsewhere.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Its index is not shown.
-    formats : mapping from names to formats, optional
-        How numbers of a column are shown on a terminal, such as ".1%". Programs get all digits.
+    `formats` says how the numbers of a column are shown on a terminal, such as ".1%". Programs get
+    all digits.
     """
     names = [str(name) for name in frame.columns]
     rows = frame.to_numpy(dtype=object).tolist()

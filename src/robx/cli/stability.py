@@ -7,7 +7,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, with_inputs
 from robx.cli.options import FILE, takes
-from robx.cli.screen import show_json, show_table, write
+from robx.cli.screen import show_json, show_table, write, write_table
 
 FORMATS = dict.fromkeys(("score", "mean", "std", "stability"), ".3f")
 
@@ -35,14 +35,12 @@ def stability(
       robx stability --model model.ubj --data train.csv --label good --plot stability.png
       robx stability --model model.ubj --data train.csv --rows declined.csv --tau 0.7
     """
-    from robx.files import write_table
-
     measured = inputs.X if rows is None else inputs.people(rows)
     table = robx.plots.stability_table(inputs.problem, measured)
     if tau is not None:
         table["stable"] = (table["score"] > inputs.threshold) & (table["stability"] >= tau)
     table = table.rename_axis("row").reset_index()
-    write(lambda path: write_table(table, path), out, quiet=inputs.quiet)
+    write_table(table, out, quiet=inputs.quiet)
     write(
         lambda path: robx.plots.save(robx.plots.histograms(table, tau), path),
         plot,

@@ -9,7 +9,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, load_models, with_inputs
 from robx.cli.options import FILE, number_of_models, takes
-from robx.cli.screen import remark, show_json, show_table, write
+from robx.cli.screen import remark, show_json, show_table, write, write_table
 from robx.errors import InvalidInput
 
 SHARES = ("quantile", "passing", "validity", "worst_validity", "coverage")
@@ -25,7 +25,6 @@ FORMATS = {"tau": ".3f", "cost": ".2f", "n_changes": ".1f", **dict.fromkeys(SHAR
     "--validity",
     type=click.FloatRange(0, 1),
     default=0.97,
-    show_default=True,
     help="Share of the answers that retrained models must accept.",
 )
 @takes("plot", "out_table", "seed", "json")
@@ -55,8 +54,6 @@ def tau(
       robx tau --model model.ubj --data train.csv --applicants declined.csv \\
           --retrained jan.ubj --retrained feb.ubj --json
     """
-    from robx.files import write_table
-
     if applicants is None:
         choice = robx.choose_tau(inputs.problem)
         drawn: Any = robx.plots.stability_table(inputs.problem, inputs.X)
@@ -66,7 +63,7 @@ def tau(
         choice = robx.choose_tau(inputs.problem, people, later, validity=validity)
         drawn = choice.table
     draw = robx.plots.histograms if applicants is None else robx.plots.tau_sweep
-    write(lambda path: write_table(choice.table, path), out, quiet=inputs.quiet)
+    write_table(choice.table, out, quiet=inputs.quiet)
     write(lambda path: robx.plots.save(draw(drawn, choice.tau), path), plot, quiet=inputs.quiet)
     if as_json:
         records = choice.table.to_dict("records")

@@ -11,26 +11,7 @@ from matplotlib.axes import Axes
 from robx.arrays import Bools, Floats
 from robx.metrics import percent
 from robx.parameters import check_table
-from robx.plots.style import (
-    BLUE,
-    GREY,
-    INK,
-    PAPER,
-    PINK,
-    SMALL,
-    VERMILION,
-    breadth,
-    dress,
-    isolated,
-    key,
-    new_axes,
-    percent_ticks,
-    places,
-    plain_numbers,
-    say_nothing,
-    styled,
-    wrapped,
-)
+from robx.plots import style
 from robx.plots.validation import check_ax, numbers
 
 #: Characters in a line of a feature's name, and of the words beside it.
@@ -41,10 +22,10 @@ MOST = 15
 MISSING = "missing"
 #: Directions: column of the table, in the legend, colour, hatching (dots would be long in SVG).
 WAYS = (
-    ("rising", "increase", BLUE, ""),
-    ("falling", "decrease", VERMILION, "////"),
-    ("switching", "another category", GREY, "xxx"),
-    ("filling", "from or to a missing value", PINK, "\\\\\\"),
+    ("rising", "increase", style.BLUE, ""),
+    ("falling", "decrease", style.VERMILION, "////"),
+    ("switching", "another category", style.GREY, "xxx"),
+    ("filling", "from or to a missing value", style.PINK, "\\\\\\"),
 )
 
 
@@ -80,14 +61,14 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     check_ax(ax, "before_after")
     said, table, rest = _all_words(table), *_longest(table)
     shift = numbers(table, "shift", "before_after")
-    names = [wrapped(isolated(str(name)), NAME) for name in table["feature"]]
+    names = [style.wrapped(style.isolated(str(name)), NAME) for name in table["feature"]]
     words = [_beside(str(b), str(a)) for b, a in zip(table["before"], table["after"], strict=True)]
-    with styled():
+    with style.styled():
         if not names:
             return _empty(ax, "Nothing changes")
-        place, height = places(list(zip(names, words, strict=True)))
-        drawn: Axes = new_axes(1, 1, (7.4, height + 0.55))[0] if ax is None else ax
-        dress(drawn, "x")
+        place, height = style.places(list(zip(names, words, strict=True)))
+        drawn: Axes = style.new_axes(1, 1, (7.4, height + 0.55))[0] if ax is None else ax
+        style.dress(drawn, "x")
         drawn.set_label(said)
         # A category has no distance: it is drawn as one unit, which is what it costs.
         end = np.where(np.isnan(shift), 1.0, shift)
@@ -96,17 +77,17 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         drawn.set_xlim(left - margin, right + margin)
         if {"low", "high"} <= set(table.columns):
             _draw_allowed(drawn, place, table[~np.isnan(shift)], ~np.isnan(shift))
-        drawn.axvline(0, color=INK, linewidth=0.8, zorder=1)
+        drawn.axvline(0, color=style.INK, linewidth=0.8, zorder=1)
         missing = ((table["before"] == MISSING) | (table["after"] == MISSING)).to_numpy()
         _draw_dumbbells(drawn, place, end, ~np.isnan(shift), missing)
         _name_rows(drawn, place, height, names)
-        look: Any = {"va": "center_baseline", "fontsize": 9, "color": INK}
+        look: Any = {"va": "center_baseline", "fontsize": 9, "color": style.INK}
         for y, text in zip(place, words, strict=True):
             drawn.text(1.02, y, text, transform=drawn.get_yaxis_transform(), **look)
-        drawn.xaxis.set_major_formatter(plain_numbers())
+        drawn.xaxis.set_major_formatter(style.plain_numbers())
         more = f"\n(and {rest} more feature{'s' if rest > 1 else ''})" if rest else ""
         drawn.set_xlabel(f"change, in units of each feature's scale{more}")
-        key([drawn], own=ax is None)
+        style.key([drawn], own=ax is None)
     return drawn
 
 
@@ -119,11 +100,11 @@ def _longest(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 def _beside(before: str, after: str) -> str:
     """Put both values in one line, or each in lines of its own."""
-    whole = breadth(before) + breadth(after) + 3 <= WORDS
-    before, after = isolated(before), isolated(after)
+    whole = style.breadth(before) + style.breadth(after) + 3 <= WORDS
+    before, after = style.isolated(before), style.isolated(after)
     if whole:
-        return wrapped(f"{before} → {after}", WORDS + 4)  # isolating signs take no place
-    return f"{wrapped(f'{before} →', WORDS, 2)}\n{wrapped(after, WORDS, 2)}"
+        return style.wrapped(f"{before} → {after}", WORDS + 4)  # isolating signs take no place
+    return f"{style.wrapped(f'{before} →', WORDS, 2)}\n{style.wrapped(after, WORDS, 2)}"
 
 
 def _all_words(table: pd.DataFrame) -> str:
@@ -133,9 +114,9 @@ def _all_words(table: pd.DataFrame) -> str:
 
 def _empty(ax: Axes | None, words: str) -> Axes:
     """Say that there is nothing to draw."""
-    drawn: Axes = new_axes(1, 1, (6.4, 1.2))[0] if ax is None else ax
+    drawn: Axes = style.new_axes(1, 1, (6.4, 1.2))[0] if ax is None else ax
     drawn.set_label(f"{words}.")
-    say_nothing(drawn, words)
+    style.say_nothing(drawn, words)
     return drawn
 
 
@@ -154,7 +135,7 @@ def _draw_allowed(ax: Axes, place: Floats, table: pd.DataFrame, measured: Bools)
     )
     known = ~np.isnan(low) & ~np.isnan(high)
     if known.any():
-        look: Any = {"height": 0.12, "color": INK, "alpha": 0.1, "zorder": 0}
+        look: Any = {"height": 0.12, "color": style.INK, "alpha": 0.1, "zorder": 0}
         wide = (high - low)[known]
         ax.barh(place[measured][known], wide, left=low[known], label="allowed range", **look)
 
@@ -162,11 +143,11 @@ def _draw_allowed(ax: Axes, place: Floats, table: pd.DataFrame, measured: Bools)
 def _draw_dumbbells(ax: Axes, place: Floats, end: Floats, measured: Bools, missing: Bools) -> None:
     dashed: Any = (0, (3, 2))
     kinds: tuple[tuple[Bools, str, str, Any, str], ...] = (
-        (measured, "o", BLUE, "-", "answer"),
-        (~measured & ~missing, "s", VERMILION, dashed, "answer, another category"),
-        (~measured & missing, "D", PINK, dashed, "answer, from or to a missing value"),
+        (measured, "o", style.BLUE, "-", "answer"),
+        (~measured & ~missing, "s", style.VERMILION, dashed, "answer, another category"),
+        (~measured & missing, "D", style.PINK, dashed, "answer, from or to a missing value"),
     )
-    open_: Any = {"markerfacecolor": PAPER, "markeredgewidth": 1.8, "label": "today"}
+    open_: Any = {"markerfacecolor": style.PAPER, "markeredgewidth": 1.8, "label": "today"}
     for some, sign, colour, dashes, label in kinds:
         if not some.any():
             continue
@@ -207,30 +188,30 @@ def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     share = pd.Series(numbers(table, "share", "asked_features"), index=table.index).fillna(0)
     lines = table.assign(share=share).sort_values("share", ascending=False, kind="stable")
     shown, rest = lines.iloc[:MOST], lines.iloc[MOST:]
-    names = [wrapped(isolated(str(name)), NAME) for name in shown["feature"]]
-    with styled():
+    names = [style.wrapped(style.isolated(str(name)), NAME) for name in shown["feature"]]
+    with style.styled():
         if not names:
             return _empty(ax, "Nobody is asked to change anything")
-        place, height = places([[name] for name in names])
-        drawn: Axes = new_axes(1, 1, (6.4, height + 0.55))[0] if ax is None else ax
-        dress(drawn, "x")
+        place, height = style.places([[name] for name in names])
+        drawn: Axes = style.new_axes(1, 1, (6.4, height + 0.55))[0] if ax is None else ax
+        style.dress(drawn, "x")
         told = zip(shown["feature"], shown["share"], strict=True)
         said = ", ".join(f"{feature} {percent(share)}" for feature, share in told)
         drawn.set_label(f"Share of applicants who are asked to change a feature: {said}.")
         _draw_shares(drawn, place, shown)
         _name_rows(drawn, place, height, names)
         drawn.set_xlim(0, 1.12 * (float(shown["share"].max()) or 1))
-        drawn.xaxis.set_major_formatter(percent_ticks())
+        drawn.xaxis.set_major_formatter(style.percent_ticks())
         more = "" if rest.empty else _rest(rest)
         drawn.set_xlabel(f"share of applicants who are asked to change it{more}")
-        key([drawn], own=ax is None)
+        style.key([drawn], own=ax is None)
     return drawn
 
 
 def _draw_shares(ax: Axes, place: Floats, lines: pd.DataFrame) -> None:
     """Draw bars, split by direction if it is known, with their shares at the end."""
     share = lines["share"].to_numpy()
-    look: Any = {"height": 0.23, "edgecolor": PAPER, "linewidth": 0.6}
+    look: Any = {"height": 0.23, "edgecolor": style.PAPER, "linewidth": 0.6}
     if {"people", *(way[0] for way in WAYS[:3])} <= set(lines.columns):
         people = np.maximum(numbers(lines, "people", "asked_features"), 1)
         start = np.zeros(len(lines))
@@ -241,10 +222,10 @@ def _draw_shares(ax: Axes, place: Floats, lines: pd.DataFrame) -> None:
                 ax.barh(place, part, left=start, **own, **look)
             start += part
     else:
-        ax.barh(place, share, facecolor=BLUE, **look)
-    words: Any = {"textcoords": "offset points", "va": "center_baseline", "color": INK}
+        ax.barh(place, share, facecolor=style.BLUE, **look)
+    words: Any = {"textcoords": "offset points", "va": "center_baseline", "color": style.INK}
     for y, value in zip(place, share, strict=True):
-        ax.annotate(percent(value), (value, y), (4, 0), size=SMALL, **words)
+        ax.annotate(percent(value), (value, y), (4, 0), size=style.SMALL, **words)
 
 
 def _rest(rest: pd.DataFrame) -> str:

@@ -11,16 +11,7 @@ from matplotlib.axes import Axes
 from robx.errors import InvalidInput
 from robx.metrics import percent
 from robx.parameters import check_table, require
-from robx.plots.style import (
-    SERIES,
-    dress,
-    key,
-    new_axes,
-    percent_ticks,
-    say_nothing,
-    styled,
-    wrapped,
-)
+from robx.plots import style
 from robx.plots.validation import check_ax, numbers
 
 Cost = Literal["cost_l1", "cost_l2", "n_changes"]
@@ -59,24 +50,24 @@ def frontier(table: pd.DataFrame, ax: Axes | None = None, *, cost: Cost = "cost_
     check_table(table, ["method", "validity", cost], "frontier", "robx.plots.frontier_table")
     check_ax(ax, "frontier")
     _one_scenario(table)
-    with styled():
-        drawn: Axes = new_axes(1, 1, (6.4, 4.0))[0] if ax is None else ax
-        dress(drawn, "both")
+    with style.styled():
+        drawn: Axes = style.new_axes(1, 1, (6.4, 4.0))[0] if ax is None else ax
+        style.dress(drawn, "both")
         methods = list(dict.fromkeys(table["method"]))
         known = [_curve(drawn, table, name, k, cost) for k, name in enumerate(methods)]
         drawn.set_label(" ".join(said for said, _ in known) or "No methods.")
         if not any(any_drawn for _, any_drawn in known):
-            say_nothing(drawn, "No method has an answer")
+            style.say_nothing(drawn, "No method has an answer")
             return drawn
         drawn.set(
             xlabel=f"{LABELS[cost]} (upper left is better)", ylabel="validity after retraining"
         )
-        drawn.yaxis.set_major_formatter(percent_ticks())
+        drawn.yaxis.set_major_formatter(style.percent_ticks())
         drawn.margins(0.06)
         drawn.set_xlim(left=min(0.0, drawn.get_xlim()[0]) if drawn.get_xlim()[0] < 0.1 else None)
         low = min(drawn.get_ylim()[0], 0.97)
         drawn.set_ylim(low, 1 + 0.04 * (1 - low))
-        key([drawn], own=ax is None)
+        style.key([drawn], own=ax is None)
     return drawn
 
 
@@ -95,7 +86,7 @@ def _curve(ax: Axes, table: pd.DataFrame, name: Any, k: int, cost: str) -> tuple
     if "knob" in lines:
         lines = lines.sort_values("knob", kind="stable")
     x, y = numbers(lines, cost, "frontier"), numbers(lines, "validity", "frontier")
-    colour, sign, dashes = SERIES[k % len(SERIES)]
+    colour, sign, dashes = style.SERIES[k % len(style.SERIES)]
     joined = len(lines) > 1 and "knob" in lines and lines["knob"].notna().all()
     errors = {
         "xerr": _reach(lines, x, f"{cost}_low", f"{cost}_high"),
@@ -120,7 +111,7 @@ def _reach(lines: pd.DataFrame, values: Any, low: str, high: str) -> Any:
 
 def _label(lines: pd.DataFrame, name: str) -> str:
     """Name a method, and say how many applicants it answers if these are not all."""
-    label = wrapped(name, 40)
+    label = style.wrapped(name, 40)
     # Matplotlib leaves out of a legend what begins with an underscore.
     label = f" {label}" if label.startswith("_") else label
     if np.isnan(numbers(lines, "validity", "frontier")).all():

@@ -13,17 +13,7 @@ from numpy.typing import NDArray
 from robx.arrays import Floats
 from robx.metrics import percent
 from robx.parameters import check_number, check_table
-from robx.plots.style import (
-    BLUE,
-    GREY,
-    PAPER,
-    dress,
-    key,
-    mark_tau,
-    new_axes,
-    plain_numbers,
-    styled,
-)
+from robx.plots import style
 from robx.plots.validation import axes_for, numbers
 
 #: Width of a bar, and the most bars of that width.
@@ -98,26 +88,26 @@ def draw_bins(bins: pd.DataFrame, tau: float | None, axes: Any = None) -> NDArra
     """Draw what `bin_table` counted; see `histograms`."""
     columns = list(dict.fromkeys(bins["column"]))
     given = axes_for(axes, len(columns), "histograms")
-    with styled():
+    with style.styled():
         size = (2.8 * len(columns), 2.6)
-        drawn = new_axes(1, len(columns), size, sharey=True) if given is None else given
+        drawn = style.new_axes(1, len(columns), size, sharey=True) if given is None else given
         for ax, name in zip(drawn, columns, strict=True):
-            dress(ax)
+            style.dress(ax)
             bars = bins[bins["column"] == name]
             cut = tau if name == "stability" else None
-            _bars(ax, bars, cut, BLUE if cut == tau else GREY)
+            _bars(ax, bars, cut, style.BLUE if cut == tau else style.GREY)
             ax.set(xlabel=LABELS[name], xlim=(bars["low"].iloc[0], bars["high"].iloc[-1]))
-            ax.xaxis.set_major_formatter(plain_numbers())
+            ax.xaxis.set_major_formatter(style.plain_numbers())
             ax.set_label(str(bars["words"].iloc[0]))
             if cut is not None:
                 share = float(bars["passing"].astype(float).iloc[0])
                 passing = "" if np.isnan(share) else f": {percent(share)} pass"
-                mark_tau(ax, cut, f"tau {cut:.3g}{passing}")
+                style.mark_tau(ax, cut, f"tau {cut:.3g}{passing}")
         drawn[0].set_ylabel("count")
         drawn[0].yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         if not bins[["rows", "below"]].to_numpy().any():
             drawn[0].set_ylim(0, 1)
-        key(list(drawn), own=given is None, under=drawn[len(drawn) // 2])
+        style.key(list(drawn), own=given is None, under=drawn[len(drawn) // 2])
     return drawn
 
 
@@ -141,9 +131,9 @@ def _bars(ax: Axes, bars: pd.DataFrame, tau: float | None, colour: str) -> None:
     common: Any = {"width": bars["high"] - left, "align": "edge", "linewidth": 0.6}
     cut = tau is not None and below.any()
     label = "at least tau" if cut else ""
-    ax.bar(left, bars["rows"], facecolor=colour, edgecolor=PAPER, label=label, **common)
+    ax.bar(left, bars["rows"], facecolor=colour, edgecolor=style.PAPER, label=label, **common)
     if cut:
-        common |= {"edgecolor": GREY, "hatch": "////", "bottom": bars["rows"]}
+        common |= {"edgecolor": style.GREY, "hatch": "////", "bottom": bars["rows"]}
         ax.bar(left, below, facecolor="none", label="below tau", **common)
 
 

@@ -11,27 +11,16 @@ from numpy.typing import NDArray
 
 from robx.arrays import Floats
 from robx.parameters import check_number, check_table
-from robx.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    VERMILION,
-    dress,
-    key,
-    mark_tau,
-    new_axes,
-    percent_ticks,
-    styled,
-)
+from robx.plots import style
 from robx.plots.validation import axes_for, numbers
 
 #: Shares: name in the table, in the legend, colour, marker, dashes, size. Each is smaller than the
 #: one before, so that all are seen where they are equal.
 SHARES: tuple[tuple[str, str, str, str, Any, float], ...] = (
-    ("validity", "validity: accepted by retrained models", BLUE, "o", "-", 7.5),
-    ("worst_validity", "accepted by the strictest model", VERMILION, "v", (0, (5, 2)), 5.5),
-    ("coverage", "applicants with a stable answer", GREEN, "s", (0, (1, 1.2)), 3.6),
-    ("passing", "accepted training rows that pass", GREY, "D", (0, (6, 2, 1, 2)), 4.0),
+    ("validity", "validity: accepted by retrained models", style.BLUE, "o", "-", 7.5),
+    ("worst_validity", "accepted by the strictest model", style.VERMILION, "v", (0, (5, 2)), 5.5),
+    ("coverage", "applicants with a stable answer", style.GREEN, "s", (0, (1, 1.2)), 3.6),
+    ("passing", "accepted training rows that pass", style.GREY, "D", (0, (6, 2, 1, 2)), 4.0),
 )
 
 
@@ -74,11 +63,11 @@ def tau_sweep(
     cost = numbers(lines, "cost", owner) if swept else None
     n_axes = 1 if cost is None else 2
     given = axes_for(axes, n_axes, owner)
-    with styled():
+    with style.styled():
         size = (6.4, 2.9) if cost is None else (6.4, 4.4)
-        drawn = new_axes(n_axes, 1, size, sharex=True) if given is None else given
+        drawn = style.new_axes(n_axes, 1, size, sharex=True) if given is None else given
         for ax in drawn:
-            dress(ax, "both")
+            style.dress(ax, "both")
         for name, label, colour, sign, dashes, width in SHARES:
             if name in shares:
                 look = {"marker": sign, "color": colour, "linestyle": dashes, "label": label}
@@ -87,7 +76,7 @@ def tau_sweep(
         drawn[0].set(ylabel="share")
         drawn[0].set_label(_words(place, shares, tau))
         if cost is not None:
-            drawn[1].plot(place, cost, marker="o", linestyle="-", color=BLUE)
+            drawn[1].plot(place, cost, marker="o", linestyle="-", color=style.BLUE)
             drawn[1].set(ylabel="mean cost")
             drawn[1].set_label(_words(place, {"cost": cost}, tau))
             known = cost[~np.isnan(cost)]
@@ -95,10 +84,10 @@ def tau_sweep(
         drawn[-1].set_xlabel("tau (minimum stability)")
         _limit_taus(drawn, place)
         if tau is not None:
-            mark_tau(drawn[0], tau, f"tau {tau:.3g}")
+            style.mark_tau(drawn[0], tau, f"tau {tau:.3g}")
             if cost is not None:
-                mark_tau(drawn[1], tau, "")
-        key(list(drawn), own=given is None)
+                style.mark_tau(drawn[1], tau, "")
+        style.key(list(drawn), own=given is None)
     return drawn
 
 
@@ -108,7 +97,7 @@ def _limit_shares(ax: Axes, values: Floats) -> None:
     smallest = float(known.min()) if len(known) else 0.0
     low = max(min(np.floor(20 * smallest - 0.5) / 20, 0.9), -0.03)
     ax.set_ylim(low, 1 + 0.04 * (1 - low))
-    ax.yaxis.set_major_formatter(percent_ticks())
+    ax.yaxis.set_major_formatter(style.percent_ticks())
 
 
 def _limit_taus(axes: NDArray[np.object_], place: Floats) -> None:

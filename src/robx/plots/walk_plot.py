@@ -11,26 +11,15 @@ from matplotlib.axes import Axes
 from robx.arrays import Floats
 from robx.metrics import percent
 from robx.parameters import check_number, check_table
-from robx.plots.style import (
-    BLUE,
-    GREEN,
-    INK,
-    PAPER,
-    VERMILION,
-    dress,
-    key,
-    new_axes,
-    percent_ticks,
-    styled,
-)
+from robx.plots import style
 from robx.plots.validation import check_ax, numbers
 
 #: Name in the table, in the legend, colour, dashes, width. Each is thinner than the one before, so
 #: that all are seen where they are equal.
 LINES: tuple[tuple[str, str, str, Any, float], ...] = (
-    ("stability", "stability R (mean minus std)", BLUE, "-", 3.0),
-    ("mean", "mean score nearby", VERMILION, (0, (5, 2)), 1.8),
-    ("score", "score M", GREEN, (0, (1, 1.2)), 1.4),
+    ("stability", "stability R (mean minus std)", style.BLUE, "-", 3.0),
+    ("mean", "mean score nearby", style.VERMILION, (0, (5, 2)), 1.8),
+    ("score", "score M", style.GREEN, (0, (1, 1.2)), 1.4),
 )
 
 
@@ -67,10 +56,12 @@ def along_walk(table: pd.DataFrame, tau: float | None = None, ax: Axes | None = 
     columns = {name: numbers(lines, name, "along_walk") for name in needed}
     place, stability = columns.pop("position"), columns["stability"]
     first = None if tau is None else _first_stable(lines, stability, tau)
-    with styled():
-        drawn: Axes = new_axes(1, 1, (6.4, 3.3))[0] if ax is None else ax
-        dress(drawn)
-        drawn.fill_between(place, stability, columns["mean"], color=BLUE, alpha=0.12, linewidth=0)
+    with style.styled():
+        drawn: Axes = style.new_axes(1, 1, (6.4, 3.3))[0] if ax is None else ax
+        style.dress(drawn)
+        drawn.fill_between(
+            place, stability, columns["mean"], color=style.BLUE, alpha=0.12, linewidth=0
+        )
         sign = "o" if len(place) == 1 else "none"
         for name, label, colour, dashes, width in LINES:
             look = {"marker": sign, "color": colour, "linestyle": dashes, "linewidth": width}
@@ -81,14 +72,19 @@ def along_walk(table: pd.DataFrame, tau: float | None = None, ax: Axes | None = 
         words = "none"
         if first is not None:
             words = _told(lines, first)
-            look = {"color": BLUE, "markerfacecolor": PAPER, "ms": 9, "markeredgewidth": 2}
+            look = {
+                "color": style.BLUE,
+                "markerfacecolor": style.PAPER,
+                "ms": 9,
+                "markeredgewidth": 2,
+            }
             label = f"first stable point: {words}"
             drawn.plot(place[first], stability[first], "o", **look, label=label, zorder=5)
         drawn.set(xlabel="position between the first point and the last", ylabel="score")
-        drawn.xaxis.set_major_formatter(percent_ticks())
+        drawn.xaxis.set_major_formatter(style.percent_ticks())
         drawn.set_xlim(-0.02, 1.02)
         drawn.set_label(_words(stability, tau, words))
-        key([drawn], own=ax is None)
+        style.key([drawn], own=ax is None)
     return drawn
 
 
@@ -106,7 +102,7 @@ def _draw_tau(ax: Axes, tau: float, reached: str, values: Floats) -> None:
     margin = 0.06 * np.ptp(known) or 0.05
     ax.set_ylim(known.min() - margin, known.max() + margin)
     label = f"tau {tau:.3g}{reached}"
-    ax.axhline(tau, color=INK, linestyle=(0, (8, 3)), linewidth=1.1, label=label)
+    ax.axhline(tau, color=style.INK, linestyle=(0, (8, 3)), linewidth=1.1, label=label)
 
 
 def _told(lines: pd.DataFrame, first: int) -> str:

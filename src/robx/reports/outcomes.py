@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
 
 #: By the value of the status, in the order of the tables. Others come before `UNREADABLE`.
 OUTCOMES = {
-    "ok": Outcome("Answered", 0, "The model accepts a change that the schema allows."),
+    "ok": Outcome("Answered", 0, "A change was found that the model accepts."),
     "unstable": Outcome(
         "Best found",
         1,
@@ -130,7 +130,7 @@ def outcomes(answers: Counterfactuals) -> list[Plain]:
 
 def _more(answers: Counterfactuals) -> dict[str, str]:
     """Say what an answer means, which depends on how it was tested."""
-    tested = " It passed every test." if n_tests(answers) else " The method has no further test."
+    tested = " It passes every test." if n_tests(answers) else " The method has no further test."
     certain = "" if answers.certificate is not None else " A retrained model may well decline it."
     return {"ok": tested, "unstable": f"{certain} Do not promise it."}
 
