@@ -1,4 +1,4 @@
-"""Bad input at every door: one sentence, what to do, exit code 2, no traceback."""
+"""Bad input to every option: one sentence, what to do, exit code 2, no traceback."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_model_without_names_takes_columns_by_place_and_says_so(
     words = ["stability", "--model", tmp_path / "bare.ubj", "--data"]
     ran = call(*words, messy / "train.csv", "--label", "good")
     assert ran.code == 0
-    assert "taken by their place: checking, history" in ran.err
+    assert "are taken in order: checking, history" in ran.err
     refused = call(*words, messy / "train.csv")
     assert refused.code == 2
     assert "--label and --id name columns" in refused.err
@@ -189,7 +189,7 @@ def test_a_name_that_is_nearly_right_is_pointed_out(messy: Path, call: Run, tmp_
     table.to_csv(tmp_path / "train.csv", index=False)
     ran = call("stability", "--model", messy / "model.ubj", "--data", tmp_path / "train.csv")
     assert ran.code == 2
-    assert "needs: amount. Is 'Amount' meant?" in ran.err
+    assert "needs: amount. Did you mean 'Amount'?" in ran.err
 
 
 def test_text_is_found_by_file_row_and_column(messy: Path, call: Run, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_text_is_found_by_file_row_and_column(messy: Path, call: Run, tmp_path: 
     table.to_csv(tmp_path / "train.csv", index=False)
     ran = call("stability", "--model", messy / "model.ubj", "--data", tmp_path / "train.csv")
     assert ran.code == 2
-    assert "train.csv', row 7, column 'amount': '3,000.50' is no number" in ran.err
+    assert "train.csv', row 7, column 'amount': '3,000.50' is not a number" in ran.err
 
 
 def test_a_class_among_many_must_be_named_by_the_option(call: Run, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_fault_of_ours_has_a_code_of_its_own(
     words = ["schema", messy / "train.csv"]
     ran = call(*words)
     assert ran.code == 70
-    assert "a fault of robx, not yours (KeyError: 'no such thing')" in ran.err
+    assert "an internal error of robx (KeyError: 'no such thing')" in ran.err
     monkeypatch.setenv("ROBX_DEBUG", "1")
     with pytest.raises(KeyError):
         call(*words)
