@@ -41,7 +41,7 @@ def own_scores(models: Sequence[Any], table: Any, target: Any = None) -> Floats:
     return np.array(out)
 
 
-def steadiness(scores: Floats, threshold: float = 0.5) -> Floats:
+def margins(scores: Floats, threshold: float = 0.5) -> Floats:
     """By the definition, row by row; where all models agree to the last digits there is no end."""
     out = []
     for column in scores.T:

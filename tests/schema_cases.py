@@ -19,12 +19,12 @@ WEIGHTS = [0.5, 1.0, 2.0]
 
 @dataclass(frozen=True)
 class Case:
-    """A schema, what its columns can hold, one applicant, and a point that is wished for."""
+    """A schema, what its columns can hold, one applicant, and a point that is wanted."""
 
     schema: robx.Schema
     values: list[list[float]]
     applicant: Floats
-    wish: Floats
+    wanted: Floats
 
     def allowed(self) -> list[Floats]:
         """Every point that the applicant may come to have, by looking at all of them."""
@@ -34,10 +34,13 @@ class Case:
 
     def _values_of(self, j: int) -> list[float]:
         feature, x = self.schema.features[j], float(self.applicant[j])
-        if np.isnan(x) and (not feature.may_fill or np.isnan(self.wish[j])):
+        if np.isnan(x) and (not feature.may_fill or np.isnan(self.wanted[j])):
             return [x]
         found = []
         for value in {*self.values[j], *([] if np.isnan(x) else [x])}:
+            if value == x:
+                found.append(value)
+                continue
             moves_up, moves_down = value > x, value < x
             if feature.change in {"none", "decrease"} and moves_up:
                 continue
@@ -65,20 +68,20 @@ class Case:
         return True
 
     def distance(self, point: Floats) -> float:
-        """L1 distance from the wish in units of scale and weight; who wishes nothing stays."""
+        """L1 distance from what is wanted; where nothing is, from the applicant."""
         unit = np.array(
             [
                 f.weight / (f.scale or 1.0) * (0.5 if f.group is not None else 1.0)
                 for f in self.schema
             ]
         )
-        wish = np.where(np.isnan(self.wish), self.applicant, self.wish)
-        return float(np.nansum(np.abs(point - wish) * unit))
+        wanted = np.where(np.isnan(self.wanted), self.applicant, self.wanted)
+        return float(np.nansum(np.abs(point - wanted) * unit))
 
 
 @st.composite
 def cases(draw: st.DrawFn, *, relations: bool, missing: bool = True) -> Case:
-    """Draw a schema of a few columns, an applicant on its grids, and a wish off them."""
+    """Draw a schema of a few columns, an applicant, not always in range, and any point."""
     features: list[robx.Feature] = []
     values: list[list[float]] = []
     for name in "abc"[: draw(st.integers(1, 3))]:
@@ -92,22 +95,25 @@ def cases(draw: st.DrawFn, *, relations: bool, missing: bool = True) -> Case:
             features.append(robx.Feature(f"g_{k}", "onehot", **group))
             values.append([0.0, 1.0])
     x = [draw(st.sampled_from(grid)) for grid in values]
+    for j, feature in enumerate(features):
+        if feature.group is None and draw(st.integers(0, 4)) == 0:
+            x[j] = float(draw(st.integers(-4, 6)))  # perhaps outside of a stated range
     members = [j for j, f in enumerate(features) if f.group is not None]
     if members:
         chosen = draw(st.sampled_from(members))
         for j in members:
             x[j] = float(j == chosen)
-    wish = [draw(st.floats(-3, 6).map(lambda v: round(v, 2))) for _ in values]
+    wanted = [draw(st.floats(-3, 6).map(lambda v: round(v, 2))) for _ in values]
     if missing:
         for j, feature in enumerate(features):
             if feature.group is None and draw(st.integers(0, 9)) == 0:
                 x[j] = np.nan
             if feature.group is None and draw(st.integers(0, 9)) == 0:
-                wish[j] = np.nan
+                wanted[j] = np.nan
     ties: list[Any] = (
         [draw(_relations([f.name for f in features if f.group is None]))] if relations else []
     )
-    return Case(robx.Schema(tuple(features), tuple(ties)), values, np.array(x), np.array(wish))
+    return Case(robx.Schema(tuple(features), tuple(ties)), values, np.array(x), np.array(wanted))
 
 
 @st.composite

@@ -10,8 +10,8 @@ import pytest
 import robx
 
 HEAVY = [
-    *("catboost", "lightgbm", "matplotlib", "numba", "pandas", "polars", "scipy", "sklearn"),
-    *("torch", "treelite", "xgboost"),
+    *("catboost", "lightgbm", "matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy"),
+    *("sklearn", "torch", "treelite", "xgboost"),
 ]
 REPORT = f"\nimport json, sys\nprint(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
 

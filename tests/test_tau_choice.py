@@ -109,8 +109,8 @@ def test_a_target_that_nothing_reaches_is_said(problem: robx.Problem, later: lis
         ({"models": []}, "applicants and models together"),
         ({"applicants": X[600:605], "models": []}, "a list of at least one retrained model"),
         ({"method": robx.NearestNeighbour()}, "must be a RobX or Conservative"),
-        ({"taus": [np.nan]}, "'taus' parameter must be finite"),
-        ({"taus": "many"}, "'taus' parameter must be numbers"),
+        ({"taus": [np.nan]}, "'taus' parameter of choose_tau must be a list of finite"),
+        ({"taus": "many"}, "'taus' parameter of choose_tau must be a list of finite"),
     ],
 )
 def test_bad_input_is_refused(

@@ -1,4 +1,4 @@
-"""Theorem 2: a bound on the chance that a retrained model voids a conservative counterfactual."""
+"""Theorem 2: a bound on the probability that a retrained model invalidates a counterfactual."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from robx.robustness import Noise
 
 @dataclass(frozen=True)
 class InvalidationBound:
-    """A bound on the chance of invalidation, with what it rests on.
+    """A bound on the probability of invalidation, with its assumptions.
 
     Parameters
     ----------
     bound : float
         ``V^2 / (V^2 + (tau - threshold)^2)``.
     V : float
-        Largest standard deviation of the retrained models' scores over the stable rows.
+        Largest standard deviation of the retrained models' scores at a stable row.
     tau, threshold : float
     n_models, n_rows : int
-        How many models and stable rows V was taken from.
+        Number of models and stable rows that V was estimated from.
     mean_above : float
-        Share of these rows at which the models' mean score is above R: Assumption 1, as far as the
-        models tell.
+        Share of these rows at which the models' mean score is above R, as Assumption 1 requires.
     observed : float
         Share of rows and models with a score at or below the threshold.
     """
@@ -47,15 +46,15 @@ class InvalidationBound:
 
     def __str__(self) -> str:
         return (
-            f"A retrained model voids a conservative counterfactual of R >= {self.tau:.4g} with a "
-            f"chance of at most {self.bound:.1%} (Theorem 2), if\n"
-            f"  1. its expected score is above R: so it is for {self.mean_above:.1%} of the "
-            f"{self.n_rows} stable rows, by the mean of {self.n_models} models;\n"
-            f"  2. its score's standard deviation is at most V = {self.V:.4g}: the largest that "
-            f"these models show at a stable row;\n"
-            f"  3. it comes about as these models did.\n"
-            f"It speaks of rows of the support, one at a time. Of these models' verdicts on those "
-            f"rows {self.observed:.1%} were rejections."
+            f"A retrained model invalidates a conservative counterfactual of R >= {self.tau:.4g} "
+            f"with a probability of at most {self.bound:.1%} (Theorem 2), if\n"
+            f"  1. its expected score is above R (for the mean of {self.n_models} models, this "
+            f"holds at {self.mean_above:.1%} of the {self.n_rows} stable rows);\n"
+            f"  2. the standard deviation of its score is at most V = {self.V:.4g} (the largest of "
+            "these models at a stable row);\n"
+            "  3. it is retrained as these models were.\n"
+            "The bound is for single rows of the support. These models reject "
+            f"{self.observed:.1%} of the stable rows, on average."
         )
 
 
@@ -66,12 +65,12 @@ def invalidation_bound(
     *,
     noise: Noise | None = None,
 ) -> InvalidationBound:
-    """Bound the chance that a retrained model voids a conservative counterfactual (Theorem 2).
+    """Bound the probability that a retrained model invalidates a counterfactual (Theorem 2).
 
-    The theorem holds for rows of the support with R >= tau, under two assumptions on what a
-    retraining does: the expected new score is above R, and its standard deviation at most V. V is
-    estimated here from retrained models; the estimate is as good as they are many and like what is
-    to come.
+    The theorem holds for rows of the support with R >= tau, under two assumptions on retraining:
+    the expected new score is above R, and its standard deviation is at most V. V is estimated here
+    from retrained models; the estimate is better the more of them there are, and the more they
+    resemble future models.
 
     Parameters
     ----------
@@ -79,14 +78,14 @@ def invalidation_bound(
     models : sequence of at least 2 models
         Retrained models, anything that `robx.import_model` takes.
     tau : float
-        The stability that counterfactuals have at least; above the problem's threshold.
+        The minimum stability of the counterfactuals; above the problem's threshold.
     noise : Noise, optional
         How stability is measured.
 
     Returns
     -------
     InvalidationBound
-        A number with its assumptions: print it.
+        The bound with its assumptions; print it to read them.
 
     Examples
     --------

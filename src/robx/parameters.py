@@ -11,18 +11,18 @@ from robx.errors import InvalidInput
 
 
 def is_whole(value: Any) -> bool:
-    """Whether something is a whole number; a truth value is none."""
+    """Whether something is a whole number; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether something is a finite number; a truth value is none."""
+    """Whether something is a finite number; True and False are not."""
     known = isinstance(value, int | float | np.integer | np.floating)
     return known and not isinstance(value, bool) and math.isfinite(value)
 
 
 def require(holds: bool, value: Any, name: str, owner: str, expected: str) -> None:
-    """Refuse a parameter that is not as expected.
+    """Refuse a parameter that is not as expected; an owner of "" is not named.
 
     Examples
     --------
@@ -31,9 +31,8 @@ def require(holds: bool, value: Any, name: str, owner: str, expected: str) -> No
     robx.errors.InvalidInput: The 'norm' parameter of RobX must be 1 or 2. Got 3 instead.
     """
     if not holds:
-        raise InvalidInput(
-            f"The '{name}' parameter of {owner} must be {expected}. Got {value!r} instead."
-        )
+        of = f" of {owner}" if owner else ""
+        raise InvalidInput(f"The '{name}' parameter{of} must be {expected}. Got {value!r} instead.")
 
 
 def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:

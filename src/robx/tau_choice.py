@@ -1,4 +1,4 @@
-"""Choosing tau: by a quantile of the support's stability, or by a sweep over retrained models."""
+"""`choose_tau`: by a quantile of the support's stability, or by a sweep over retrained models."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from robx.answers import Status
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.methods import Conservative, RobX
 from robx.methods.point_tests import QUANTILE, sampled_stability
-from robx.parameters import check_number
+from robx.parameters import check_number, require
 from robx.problem import Problem
 from robx.retrained import acceptance, import_models
 from robx.tables import count_rows, take
@@ -31,9 +32,9 @@ class TauChoice:
     tau : float
     reason : str
     table : DataFrame
-        A row for each value that was looked at: `tau`, its `quantile` among the accepted support's
-        stabilities, and `passing`, the share of these that pass it. A sweep adds `validity` (the
-        share of answers that the retrained models accept, on average over the models),
+        A row for each candidate: `tau`, its `quantile` among the stabilities of the accepted
+        support, and `passing`, the share of these that are at least tau. A sweep adds `validity`
+        (the share of answers that the retrained models accept, on average over the models),
         `worst_validity` (by the strictest of them), `cost` (mean), `n_changes` and `coverage` (the
         share of applicants with a stable answer).
     """
@@ -60,30 +61,30 @@ def choose_tau(
     taus: Sequence[float] | None = None,
     validity: float = 0.97,
 ) -> TauChoice:
-    """Choose tau, after the paper's two ways.
+    """Choose tau, in one of the paper's two ways.
 
-    Without `models`: a quantile of the stability R over the accepted support, where the paper looks
-    at a histogram. With `models`: the least tau whose answers for `applicants` the models accept as
-    often as `validity` asks; the paper raises tau until validity stops to improve. Such
-    models should be what a retraining would give, on data that the model itself has not seen; they
-    must not be used again to judge the answers: the problem remembers them, and `robx.evaluate`
+    Without `models`: a quantile of the stability R over the accepted support; the paper chooses it
+    from a histogram. With `models`: the lowest tau for which the models accept at least the share
+    `validity` of the answers for `applicants`; the paper raises tau until validity stops improving.
+    The models should be trained as a retraining would be, on data that the problem's model has not
+    seen. They must not judge the answers later: the problem remembers them, and `robx.evaluate`
     refuses them.
 
     Parameters
     ----------
     problem : Problem
     applicants : table, optional
-        Whom the sweep answers. Needed with `models`.
+        Applicants to answer in the sweep. Required with `models`.
     models : sequence of models, optional
         Retrained models, anything that `robx.import_model` takes.
     method : RobX or Conservative, optional
-        The method that tau is for; `RobX` unless given. Its own tau is not looked at.
+        The method that tau is for; `RobX` unless given. Its own tau is ignored.
     quantile : float
-        Of R over the accepted support.
+        Quantile of R over the accepted support.
     taus : sequence of float, optional
-        Values to look at; quantiles of R unless given.
+        Candidates; quantiles of R unless given.
     validity : float
-        The share of answers that the models are to accept.
+        Minimum share of the answers that the models must accept.
 
     Returns
     -------
@@ -104,22 +105,25 @@ def choose_tau(
     True
     """
     chosen = RobX() if method is None else method
-    if not isinstance(chosen, RobX | Conservative):
-        raise InvalidInput(
-            f"The 'method' parameter of choose_tau must be a RobX or Conservative. Got {method!r}."
-        )
+    sound = isinstance(chosen, RobX | Conservative)
+    require(sound, method, "method", "choose_tau", "a RobX or Conservative")
     check_number(quantile, "quantile", "choose_tau", least=0, most=1)
     check_number(validity, "validity", "choose_tau", least=0, most=1)
     if (applicants is None) != (models is None):
-        raise InvalidInput(
-            "choose_tau takes applicants and models together, for a sweep, or neither."
-        )
+        raise InvalidInput("choose_tau takes applicants and models together, or neither.")
     if len(problem.support) == 0:
         raise InvalidInput(
             f"No row of the support scores above {problem.threshold:g}, so no tau can be chosen."
         )
     values, rows = sampled_stability(problem, chosen.noise)
-    table = _quantile_table(values, _taus(taus, values, quantile))
+    candidates = _taus(taus, values, quantile)
+    table = pd.DataFrame(
+        {
+            "tau": candidates,
+            "quantile": [(values < tau).mean() for tau in candidates],
+            "passing": [(values >= tau).mean() for tau in candidates],
+        }
+    )
     if models is None or applicants is None:
         tau = float(np.quantile(values, quantile))
         reason = f"the {quantile:.0%} quantile of R over {rows}"
@@ -143,18 +147,19 @@ def _sweep(
     lines = []
     for tau in table["tau"]:
         answer = replace(method, tau=float(tau)).explain(problem, applicants)
-        asked = np.array([status != "already accepted" for status in answer.status], dtype=bool)
-        if not asked.any():
+        declined = answer.status != Status.ACCEPTED
+        if not declined.any():
             raise InvalidInput("choose_tau needs applicants whom the model declines. Got none.")
-        points = problem.codec.as_trained(take(answer.points, np.flatnonzero(answer.ok)))
+        ok = answer.ok
+        points = problem.codec.as_trained(take(answer.points, np.flatnonzero(ok)))
         kept = acceptance(models, points, problem.threshold)
         lines.append(
             {
                 "validity": kept.mean() if kept.size else np.nan,
                 "worst_validity": kept.mean(axis=1).min() if kept.size else np.nan,
-                "cost": answer.cost[answer.ok].mean() if answer.ok.any() else np.nan,
-                "n_changes": answer.n_changes[answer.ok].mean() if answer.ok.any() else np.nan,
-                "coverage": answer.ok[asked].mean(),
+                "cost": answer.cost[ok].mean() if ok.any() else np.nan,
+                "n_changes": answer.n_changes[ok].mean() if ok.any() else np.nan,
+                "coverage": ok[declined].mean(),
             }
         )
     table = pd.concat([table, pd.DataFrame(lines)], axis=1)
@@ -162,7 +167,7 @@ def _sweep(
     if len(enough):
         best = enough.iloc[0]
         reason = (
-            f"the least tau at which {len(models)} retrained models accept at least "
+            f"the lowest tau at which {len(models)} retrained models accept at least "
             f"{validity:.0%} of the answers ({best['validity']:.1%} at a mean cost of "
             f"{best['cost']:.3g})"
         )
@@ -174,30 +179,18 @@ def _sweep(
         )
     else:
         raise InvalidInput(
-            "No tau gives any of these applicants a stable answer. Loosen the schema."
+            "No tau gives any of these applicants a stable answer. Allow more in the schema."
         )
     return TauChoice(float(best["tau"]), reason, table)
 
 
-def _taus(
-    taus: Sequence[float] | None, values: NDArray[np.float64], quantile: float
-) -> NDArray[np.float64]:
+def _taus(taus: Sequence[float] | None, values: Floats, quantile: float) -> Floats:
     if taus is None:
         return np.unique(np.quantile(values, sorted({*QUANTILES, quantile})))
     try:
         given = np.unique(np.asarray(taus, dtype=np.float64).ravel())
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"The 'taus' parameter must be numbers. Got {taus!r}.") from error
-    if len(given) == 0 or not np.isfinite(given).all():
-        raise InvalidInput(f"The 'taus' parameter must be finite numbers. Got {taus!r}.")
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    sound = len(given) > 0 and bool(np.isfinite(given).all())
+    require(sound, taus, "taus", "choose_tau", "a list of finite numbers")
     return given
-
-
-def _quantile_table(values: NDArray[np.float64], taus: NDArray[np.float64]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "tau": taus,
-            "quantile": [(values < tau).mean() for tau in taus],
-            "passing": [(values >= tau).mean() for tau in taus],
-        }
-    )

@@ -194,7 +194,11 @@ def test_damaged_files_are_refused_or_read_never_a_crash() -> None:
         ("{", "'a.json' is not JSON: "),
         ("[]", "These are not counterfactuals that this version of robx wrote."),
         ('{"robx_counterfactuals": 99}', "These are not counterfactuals that this version of robx"),
-        ('{"robx_counterfactuals": 1}', "The counterfactuals are damaged: KeyError('base')."),
+        ('{"robx_counterfactuals": 2}', "The counterfactuals are damaged: KeyError('base')."),
+        (
+            '{"robx_counterfactuals": 1}',
+            "are in format 1, of an earlier version of robx; this version reads format 2.",
+        ),
     ],
 )
 def test_files_of_other_things_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -166,19 +166,19 @@ def test_another_file_is_refused_unless_it_is_meant(heloc_csv: Path) -> None:
         ),
         (
             lambda raw: raw.assign(NumInqLast6M=0.5),
-            "NumInqLast6M of '{file}' must hold whole numbers. Got np.float64(0.5).",
+            "NumInqLast6M of '{file}' must hold integers. Got np.float64(0.5).",
         ),
         (
             lambda raw: raw.assign(NumInqLast6M=["many", *raw["NumInqLast6M"][1:]]),
-            "NumInqLast6M of '{file}' must hold whole numbers. Got 'many'.",
+            "NumInqLast6M of '{file}' must hold integers. Got 'many'.",
         ),
         (
             lambda raw: raw.assign(NumInqLast6M=np.inf),
-            "must hold whole numbers. Got np.float64(inf",
+            "must hold integers. Got np.float64(inf",
         ),
         (
             lambda raw: raw.assign(NumInqLast6M=1e300),
-            "must hold whole numbers. Got np.float64(1e+30",
+            "must hold integers. Got np.float64(1e+30",
         ),
     ],
 )

@@ -146,7 +146,7 @@ def test_without_file_and_network_it_says_at_once_where_to_put_the_file(
     monkeypatch.setattr(time, "sleep", wait)
     with pytest.raises(InvalidInput) as caught:
         load_heloc()
-    for part in (str(cache / heloc.FILE), "OpenML", "refused", "fico.com", "give its path"):
+    for part in (str(cache / heloc.FILE), "OpenML", "refused", "fico.com", "pass its path"):
         assert part in str(caught.value)
     assert isinstance(caught.value.__cause__, URLError)
     assert not cache.exists()

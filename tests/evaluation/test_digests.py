@@ -244,7 +244,7 @@ rows = np.arange(20.0).reshape(-1, 1)
 for what in (mine.Mine(), mine.make, mine.wanted((0.5, 0.6)), CatBoostClassifier(depth=3),
              XGBClassifier(max_depth=3), frame, pl.from_pandas(frame),
              robx.RobX(base=robx.Given(points=frame)), robx.Schema.infer(frame),
-             {"x", "y", 3, frozenset("abc")}, {"x": 1, 2: "y", None: 0.5},
+             {"x", "y", 3, frozenset("abc"), frozenset("de")}, {"x": 1, 2: "y", None: 0.5},
              robx.BlackBox(LogisticRegression().fit(rows, rows[:, 0] > 9)),
              robx.Frugal(models=[XGBClassifier(n_estimators=2).fit(rows, rows[:, 0] > 9)] * 2)):
     print(digest(what))

@@ -185,7 +185,7 @@ def test_answers_by_retrainings_can_be_evaluated() -> None:
     [
         ({"estimator": RandomForestClassifier}, "must be a classifier in scikit-learn's form"),
         ({"estimator": "xgboost"}, "must be a classifier in scikit-learn's form"),
-        ({"y": Y[:-1]}, "one for each of the 300 rows of X. Got 299"),
+        ({"y": Y[:-1]}, "one label for each of the 300 rows of X. Got 299"),
         ({"y": np.zeros((300, 2))}, "one label for each row. Got shape \\(300, 2\\)"),
         ({"y": np.where(Y == 1, np.nan, 0)}, "must have a label for every row"),
         ({"y": np.zeros(300)}, "must have at least two classes"),

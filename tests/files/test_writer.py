@@ -111,7 +111,7 @@ def test_places_that_cannot_be_written_are_refused_at_once(tmp_path: Path) -> No
     for path, message in [
         (tmp_path / "none" / "a.csv", r"There is no folder '.*none' to write 'a.csv' to. Make it"),
         (tmp_path, r"is a folder. Name a file to write in it."),
-        (tmp_path / "pipe", r"is no ordinary file. Name another to write to."),
+        (tmp_path / "pipe", r"is not an ordinary file. Name another to write to."),
         (tmp_path / ("n" * 300), r"cannot be written: .*. Name another file, or one in"),
     ]:
         with pytest.raises(robx.InvalidInput, match=message), atomically(path):
@@ -159,7 +159,10 @@ def broken(self: Path, *given: Any, **named: Any) -> int:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError(errno.ENOSPC, "No space left"), "No space left. Make room, or name a file on an"),
+        (
+            OSError(errno.ENOSPC, "No space left"),
+            "No space left. Free some space, or name a file on an",
+        ),
         (OSError(errno.EIO, "Bad disk"), "Bad disk. Name another file, or one in another folder."),
     ],
 )

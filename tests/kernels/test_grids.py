@@ -52,8 +52,8 @@ def test_a_step_is_the_nearest_multiple_within_bounds(
         return
     assert low <= found <= high
     assert on_grid(found, step, single)
-    wished = min(max(value, low), high)
-    assert abs(found - wished) <= min(abs(place - wished) for place in inside) + 1e-6
+    wanted = min(max(value, low), high)
+    assert abs(found - wanted) <= min(abs(place - wanted) for place in inside) + 1e-6
 
 
 def _multiple(near: float, k: int, step: Fraction, single: bool) -> float:
@@ -163,7 +163,8 @@ def test_a_known_value_never_becomes_missing() -> None:
 
 def test_a_value_may_stay_off_its_grid_where_that_is_nearest() -> None:
     assert snapped([2.5, 2.6, 2.9, 2.5], [2.5] * 4, [0.0] * 4, [9.0] * 4) == [2.5, 2.5, 3.0, 2.5]
-    assert snapped([2.5], [2.5], [3.0], [9.0]) == [3.0]  # not within its bounds
+    outside = ([2.5] * 4, [3.0] * 4, [9.0] * 4)
+    assert snapped([2.5, 2.7, 2.8, 5.2], *outside) == [2.5, 2.5, 3.0, 5.0]
 
 
 def test_where_nothing_is_allowed_the_applicant_keeps_theirs() -> None:
@@ -222,8 +223,8 @@ def test_a_group_that_is_fixed_missing_or_as_it_was_stays() -> None:
 
 
 def test_exactly_one_member_is_set_whatever_is_wished() -> None:
-    wishes = [-1.0, 0.0, 0.3, 1.0, 2.0]
-    for z in product(wishes, wishes, wishes):
+    wanted = [-1.0, 0.0, 0.3, 1.0, 2.0]
+    for z in product(wanted, wanted, wanted):
         found = settled(list(z), [0.0, 1.0, 0.0])
         assert sorted(found) == [0.0, 0.0, 1.0]
         assert z[found.index(1.0)] == max(z)

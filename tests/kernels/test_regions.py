@@ -66,15 +66,15 @@ def test_leaves_in_reach_are_those_that_some_choice_falls_into() -> None:
         (LEVELS, np.array([-3.0, 0.0, 0.5, 4.0])),
     ],
 )
-@pytest.mark.parametrize("wish", [-7.0, 0.3, 0.5, 9.0])
+@pytest.mark.parametrize("wanted", [-7.0, 0.3, 0.5, 9.0])
 def test_the_value_of_a_cell_is_its_nearest_on_the_grid(
-    kind: int, grid: Floats, wish: float
+    kind: int, grid: Floats, wanted: float
 ) -> None:
     cuts = np.array([-3.0, -2.9, 0.0, 0.45, 2.0])
     out = np.empty(6)
     levels = grid if kind == LEVELS else NONE
     regions.cell_values(
-        np.full(6, wish), -4.0, 3.0, cuts, kind, 1.0, 2.0, False, levels, out
+        np.full(6, wanted), -4.0, 3.0, cuts, kind, 1.0, 2.0, False, levels, out
     )  # fmt: skip
     edges = [-np.inf, *cuts, np.inf]
     for k in range(6):
@@ -82,7 +82,7 @@ def test_the_value_of_a_cell_is_its_nearest_on_the_grid(
         if not inside.any():
             assert np.isnan(out[k])
         else:
-            assert abs(out[k] - wish) == np.abs(grid[inside] - wish).min()
+            assert abs(out[k] - wanted) == np.abs(grid[inside] - wanted).min()
             assert out[k] in grid[inside]
 
 

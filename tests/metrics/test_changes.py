@@ -21,17 +21,17 @@ PAIRS = hnp.arrays(
 
 @given(PAIRS, st.sampled_from([0.5, 1.0, 4.0]))
 def test_cost_and_changes_are_what_a_loop_gives(pairs: Any, scale: float) -> None:
-    points, people = pairs
-    for i, (z, x) in enumerate(zip(points, people, strict=True)):
+    points, applicants = pairs
+    for i, (z, x) in enumerate(zip(points, applicants, strict=True)):
         moves = []
         for after, before in zip(z, x, strict=True):
             if np.isnan(after) or np.isnan(before):
                 moves.append(float(np.isnan(after) != np.isnan(before)))
             else:
                 moves.append(abs(after - before) / scale)
-        assert cost(points, people, scale)[i] == pytest.approx(sum(moves))
-        assert cost(points, people, scale, norm=2)[i] == pytest.approx(np.hypot.reduce(moves))
-        assert n_changes(points, people)[i] == sum(move > 0 for move in moves)
+        assert cost(points, applicants, scale)[i] == pytest.approx(sum(moves))
+        assert cost(points, applicants, scale, norm=2)[i] == pytest.approx(np.hypot.reduce(moves))
+        assert n_changes(points, applicants)[i] == sum(move > 0 for move in moves)
 
 
 def test_each_column_has_its_own_scale() -> None:
@@ -45,13 +45,13 @@ def test_nobody_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "people"), [([1.0], [1.0]), ([[1.0]], [[1.0, 2.0]]), ([[1.0]], [[1.0], [2.0]])]
+    ("points", "applicants"), [([1.0], [1.0]), ([[1.0]], [[1.0, 2.0]]), ([[1.0]], [[1.0], [2.0]])]
 )
-def test_rows_that_do_not_belong_together_are_refused(points: Any, people: Any) -> None:
-    with pytest.raises(robx.InvalidInput, match=r"cost takes points and people of one shape"):
-        cost(points, people)
-    with pytest.raises(robx.InvalidInput, match=r"n_changes takes points and people of one shape"):
-        n_changes(points, people)
+def test_rows_that_do_not_belong_together_are_refused(points: Any, applicants: Any) -> None:
+    with pytest.raises(robx.InvalidInput, match=r"cost takes points and applicants of the"):
+        cost(points, applicants)
+    with pytest.raises(robx.InvalidInput, match=r"n_changes takes points and applicants of the"):
+        n_changes(points, applicants)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, NAN, np.inf, [1.0, 1.0, 1.0], [[1.0, 1.0]]])

@@ -153,7 +153,7 @@ def test_end_to_end_counts_base_models_that_answer_nobody() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([],), "needs at least one base model"),
+        (([],), "needs the size of at least one base model"),
         (([3, -1],), "'sizes' parameter of Resamples must be an integer from 0. Got -1 instead"),
         (([3], 0), "'n_resamples' parameter of Resamples must be an integer from 1. Got 0"),
         (([3], 10, -1), "'seed' parameter of Resamples must be an integer from 0. Got -1"),
@@ -170,13 +170,13 @@ def test_resamples_of_nothing_are_refused(arguments: Any, message: str) -> None:
     [
         ([[1.0]], None, {}, "each of the 2 base models. Got 1 and 2"),
         ([[1.0], [1.0, 2.0]], [[1.0]], {}, "Got 2 and 1"),
-        ([[1.0], [1.0]], None, {}, r"n = 2 applicants. Got shape \(1,\)"),
-        ([1.0, [1.0, 2.0]], None, {}, r"n = 1 applicants. Got shape \(\)"),
+        ([[1.0], [1.0]], None, {}, r"n = 2 applicants must .* Got shape \(1,\)"),
+        ([1.0, [1.0, 2.0]], None, {}, r"n = 1 applicants must .* Got shape \(\)"),
         ([np.empty((0, 1)), [1.0, 2.0]], None, {}, r"Got shape \(0, 1\)"),
-        ([[1.0], [1.0, 2.0]], [[1.0], [[1.0, 1.0]]], {}, r"have the shape of its part, \(2,\)"),
-        ([[1.0], [1.0, 2.0]], [[1.0], [1.0, -1.0]], {}, "finite and not below 0"),
-        ([[1.0], [1.0, np.nan]], None, {}, "finite wherever their weight is above 0"),
-        ([[1.0], [1.0, 2.0]], None, {"level": 95}, "between 0 and 1. Got 95 instead"),
+        ([[1.0], [1.0, 2.0]], [[1.0], [[1.0, 1.0]]], {}, r"or that of its parts, \(2,\)"),
+        ([[1.0], [1.0, 2.0]], [[1.0], [1.0, -1.0]], {}, "finite and not negative"),
+        ([[1.0], [1.0, np.nan]], None, {}, "finite where their weight is above 0"),
+        ([[1.0], [1.0, 2.0]], None, {"level": 95}, "above 0 and below 1. Got 95 instead"),
         ([[1.0], [1.0, 2.0]], None, {"combine": np.mean}, r"must make \(k,\) figures"),
     ],
 )

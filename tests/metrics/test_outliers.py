@@ -215,7 +215,7 @@ def test_settings_that_make_no_sense_are_refused(parameters: Any, message: str) 
         ([1.0, 2.0, 3.0], r"at least 3 rows .* Got rows of shape \(3,\)"),
         ([[1.0], [2.0]], r"Got rows of shape \(2, 1\)"),
         (np.empty((5, 0)), r"Got rows of shape \(5, 0\)"),
-        ([[1.0], [2.0], [np.nan]], "finite numbers below 1e150 in size. Fill in what is missing"),
+        ([[1.0], [2.0], [np.nan]], "finite numbers below 1e150 in size. Fill in missing values"),
     ],
 )
 def test_rows_that_have_no_neighbours_are_refused(rows: Any, message: str) -> None:

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import robx
 from robx import metrics
+from robx.metrics import percent
 
 VOTES = hnp.arrays(bool, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6))
 BY_MODEL = [metrics.validity, metrics.worst_model_validity, metrics.all_models_validity]
@@ -74,5 +75,20 @@ def test_votes_of_another_shape_are_refused(
 @pytest.mark.parametrize("share", BY_ROW)
 @pytest.mark.parametrize("flags", [[[True]], [1, 0], [0.5]])
 def test_rows_of_another_shape_are_refused(share: Callable[[Any], float], flags: Any) -> None:
-    with pytest.raises(robx.InvalidInput, match=f"{share.__name__} must be one row of true or f"):
+    with pytest.raises(robx.InvalidInput, match=f"{share.__name__} must be an .n,. array of b"):
         share(flags)
+
+
+@given(st.floats(0, 1))
+@example(0.9999)
+@example(1 - 1e-12)
+@example(1e-12)
+def test_only_all_is_shown_as_100_and_only_nothing_as_0(share: float) -> None:
+    assert (percent(share) == "100%") == (share == 1)
+    assert (percent(share) == "0%") == (share == 0)
+    assert abs(float(percent(share)[:-1]) / 100 - share) <= 0.001
+
+
+@pytest.mark.parametrize("none", [None, float("nan")])
+def test_what_is_no_share_is_nothing(none: float | None) -> None:
+    assert percent(none) == ""

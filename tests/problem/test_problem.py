@@ -1,6 +1,6 @@
-"""`Problem`: tables and models of all sorts at its door, and the same meaning behind it.
+"""`Problem`: tables and models of all sorts, and the same meaning behind them.
 
-Every answer is held against the user's own ``predict_proba`` on the table that is handed out.
+Every answer is held against the user's own ``predict_proba`` on the table that is returned.
 """
 
 from __future__ import annotations
@@ -344,8 +344,10 @@ def test_xgboost_may_have_a_number_that_means_missing(marker: float) -> None:
     assert problem.schema["b"].scale == 4.0
     people = marked(40, 1)
     for answer in check(problem, people, lambda t: model.predict_proba(t)[:, 1], least=10):
-        if marker:
+        if marker:  # what is missing stays missing
             assert ((answer.points["b"] == marker) == (people["b"] == marker)).all()
+        new = answer.points != people
+        assert not (new & (answer.points == marker)).any(axis=None)
 
 
 def test_zero_is_a_number_also_where_lightgbm_takes_it_as_missing() -> None:
@@ -355,9 +357,13 @@ def test_zero_is_a_number_also_where_lightgbm_takes_it_as_missing() -> None:
     )
     model.fit(table, target(frame()))
     people = frame(60, 1).assign(b=lambda t: t["b"] - 2)
-    answers = check(Problem(model, table), people, lambda t: model.predict_proba(t)[:, 1], least=20)
-    assert (answers[0].points["b"] == 0).any()
-    assert not any("missing" in line for lines in answers[0].changes for line in lines)
+    for answer in check(
+        Problem(model, table), people, lambda t: model.predict_proba(t)[:, 1], least=20
+    ):
+        assert (people["b"] == 0).any()
+        assert (answer.points["b"][people["b"] == 0] == 0).any()  # who has it may keep it
+        assert (answer.points["b"][people["b"] != 0] != 0).all()
+        assert not any("missing" in line for lines in answer.changes for line in lines)
 
 
 @cache
@@ -411,7 +417,7 @@ def test_scikit_learn_is_not_made_to_warn(named_fit: bool, named_table: bool) ->
     check(Problem(model, kind(frame())), kind(frame(20, 1)), probability)
 
 
-# --- refused at the door --------------------------------------------------------------------------
+# --- refused before work starts -------------------------------------------------------------------
 
 TABLE = frame()
 BAD_TRAINING: list[tuple[Any, str]] = [
@@ -499,7 +505,7 @@ def test_bad_parameters_are_refused_in_words(arguments: dict[str, Any], message:
             "must give probabilities from 0 to 1. Got nan in row 0",
         ),
         (lambda t: np.full(len(t), 2.0), "must give probabilities from 0 to 1. Got 2.0 in row 0"),
-        (lambda t: np.zeros(1), "must give one probability a row, 200 in all"),
+        (lambda t: np.zeros(1), "must give one probability for each row, 200 in all"),
         (lambda t: "yes", "must be able to score X_train. It raised ValueError: could not convert"),
     ],
 )
@@ -509,7 +515,7 @@ def test_a_black_box_that_gives_no_scores_is_refused(function: Any, message: str
     assert message in str(caught.value)
 
 
-def test_what_is_no_model_is_refused() -> None:
+def test_what_is_not_a_model_is_refused() -> None:
     with pytest.raises(robx.UnsupportedModel, match="BlackBox needs an object with predict_proba"):
         Problem(5, TABLE)
     with pytest.raises(robx.InvalidInput, match="is not fitted"):
@@ -528,7 +534,7 @@ def test_a_threshold_that_no_row_reaches_is_said_to_everybody() -> None:
         robx.RobX(noise=robx.Noise(n_draws=64)),
     ]:
         answer = method.explain(problem, TABLE[:3])
-        assert answer.status.tolist() == [Status.INFEASIBLE] * 3
+        assert answer.status.tolist() == [Status.NOT_FOUND] * 3
         assert set(answer.reason) == {"no row of the support scores above 0.5"}
         assert answer.points.equals(TABLE[:3])
 
@@ -538,22 +544,29 @@ def test_a_model_that_accepts_everybody_has_nothing_to_say() -> None:
     assert (METHODS[1].explain(problem, TABLE[:3]).status == Status.ACCEPTED).all()
 
 
-def test_who_cannot_keep_a_stated_range_is_told_which() -> None:
-    schema = Problem(forest(), TABLE).schema.override(b={"low": 3, "change": "none"})
+@pytest.mark.parametrize("change", ["none", "decrease"])
+def test_who_is_outside_of_a_stated_range_and_cannot_move_into_it_stays_there(change: str) -> None:
+    schema = Problem(forest(), TABLE).schema.override(b={"low": 3, "change": change})
     problem = Problem(forest(), TABLE, schema)
     people = pd.DataFrame({"c": [0.0, 0.0], "a": [0.0, 0.0], "b": [1, 4]})
     for answer in check(problem, people, by_forest):
-        assert answer.status.tolist() == [Status.INFEASIBLE, Status.OK]
-        assert answer.reason[0] == "b = 1 (fixed, at least 3)"
+        assert answer.status.tolist() == [Status.OK, Status.OK]
+        assert answer.points["b"][0] == 1
 
 
 def test_what_blocks_is_named() -> None:
     fixed: dict[str, Any] = {name: {"change": "none"} for name in ("a", "b", "c")}
     problem = Problem(forest(), TABLE, Problem(forest(), TABLE).schema.override(fixed))
     people = pd.DataFrame({"c": [0.1], "a": [0.1], "b": [1]})
-    reason = METHODS[0].explain(problem, people).reason[0]
-    assert reason.startswith("no row of the support is accepted once it keeps ")
-    assert "c (fixed, in steps of 0.01)" in reason
+    answer = METHODS[0].explain(problem, people)
+    assert answer.status[0] == Status.PRECLUDED
+    assert answer.reason[0] == "no accepted point keeps a (fixed, in steps of 0.01), b (fixed)"
+    # Of a black box it is not known what else it accepts.
+    black_box = robx.BlackBox(forest())
+    answer = METHODS[0].explain(Problem(black_box, TABLE, problem.schema), people)
+    assert answer.status[0] == Status.INFEASIBLE
+    assert answer.reason[0].startswith("no row of the support is accepted once it keeps ")
+    assert "c (fixed, in steps of 0.01)" in answer.reason[0]
 
 
 # --- shared ---------------------------------------------------------------------------------------
@@ -576,15 +589,6 @@ def test_the_callers_tables_are_never_touched() -> None:
     answer = METHODS[1].explain(Problem(forest(), table), array)
     answer.points[:] = -1
     assert (array == people.to_numpy()).all()
-
-
-def test_a_bar_below_the_threshold_does_not_lower_it() -> None:
-    problem = Problem(forest(), TABLE, threshold=0.6)
-    assert (problem.gate.cutoff(None), problem.gate.cutoff(0.3), problem.gate.cutoff(0.9)) == (
-        0.6,
-        0.6,
-        0.9,
-    )
 
 
 def test_rows_that_break_a_relation_are_no_examples() -> None:

@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import robx
 from naive_nearest import Costs, by_distance
 from robx import Feature, Schema
 from robx.problem import Applicants, Support
+from robx.problem.gate import Gate
+from robx.problem.model_view import ModelView
 from robx.schema import Codec
 from robx.tables import Layout
 
@@ -21,7 +24,9 @@ nan = np.nan
 def support_of(rows: Floats, *features: Feature) -> Support:
     schema = Schema(features)
     codec = Codec(schema.features, Layout.of(rows, names=schema.names))
-    return Support(rows, np.full(len(rows), 0.9), schema.rules(codec, rows))
+    model = robx.BlackBox(lambda table: np.full(len(table), 0.9))
+    gate = Gate(schema.rules(codec, rows), ModelView.of(model, codec, rows, rows), 0.5)
+    return Support(rows, np.full(len(rows), 0.9), gate)
 
 
 def applicants(support: Support, matrix: Floats) -> Applicants:
@@ -50,12 +55,21 @@ def test_rows_come_in_the_order_of_what_they_would_cost(seed: int, norm: Any, k:
     rules = support.rules
     costs = Costs(rules.unit(norm), rules.is_label, rules.may_fill, rules.fill_cost)
     for i in range(3):
-        everyone = by_distance(
-            rows, who[i], people.low[i], people.high[i], costs, norm, np.zeros(30, bool)
-        )
+        low, high = np.fmin(people.low[i], who[i]), np.fmax(people.high[i], who[i])
+        everyone = by_distance(rows, who[i], low, high, costs, norm, np.zeros(30, bool))
         expected = (everyone + [(np.inf, -1)] * k)[:k]
         assert found[i].tolist() == [row for _, row in expected]
         np.testing.assert_allclose(distance[i], [d for d, _ in expected], rtol=1e-12)
+
+
+def test_rows_beside_somebody_outside_of_a_range_are_near() -> None:
+    rows = np.array([[6.0, 0.5], [-4.0, 0.6], [2.0, 0.9]])
+    support = support_of(rows, Feature("a", scale=1.0, low=5, high=9), Feature("b", scale=1.0))
+    people = applicants(support, np.array([[-3.0, 0.0], [5.0, 0.0]]))
+    # To the first all but one ask for a change of a; the second is in range, and goes nowhere else.
+    found, distance = support.near(people.matrix, people, 1, 3)
+    assert found.tolist() == [[1, 2, 0], [1, 2, 0]]
+    assert distance.tolist() == [[0.6, 5.9, 9.5], [0.6, 0.9, 1.5]]
 
 
 def test_a_search_goes_on_where_it_stopped_and_leaves_rows_out() -> None:

@@ -293,7 +293,7 @@ def test_a_bad_parameter_is_named(arguments: dict[str, Any], message: str) -> No
 
 @pytest.mark.parametrize("tau", [float("nan"), float("inf"), "high", None])
 def test_a_bad_tau_is_named(tau: Any) -> None:
-    with pytest.raises(robx.InvalidInput, match="'tau' parameter must be a finite number"):
+    with pytest.raises(robx.InvalidInput, match="'tau' parameter of is_stable must be a finite"):
         robx.is_stable(MODELS["boosted"], X[:3], tau)
 
 

@@ -156,7 +156,10 @@ def test_a_file_that_is_not_there_or_of_no_kind(tmp_path: Path) -> None:
         (lambda: Schema(None), "The features of a schema must be a list. Got None."),  # type: ignore[arg-type]
         (lambda: Schema(({"name": "a"},)), "A schema needs a list of at least one robx.Feature"),  # type: ignore[arg-type]
         (lambda: Schema((Feature("a"), Feature("a"))), "more than one feature is named 'a'"),
-        (lambda: Schema((Feature("a"),), ("a <= b",)), "'a <= b' names 'b', which is no feature"),
+        (
+            lambda: Schema((Feature("a"),), ("a <= b",)),
+            "'a <= b' names 'b', which is not a feature",
+        ),
         (lambda: Schema(home(), ("home_own <= 0",)), "needs numbers, and 'home_own' is not one"),
         (lambda: Schema(home()[:1]), "one-hot group 'home' has one member, so it can never change"),
         (lambda: Schema(home(may_fill=True)), "one-hot group 'home' cannot be filled in"),
@@ -314,7 +317,7 @@ def test_costs_are_in_units_of_scale_and_weight() -> None:
 @given(cases(relations=False, missing=False), st.sampled_from([1, 2]))
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_the_cost_is_a_distance(case: Case, norm: Any) -> None:
-    a, b, c = case.wish[None], case.applicant[None], np.roll(case.wish, 1)[None]
+    a, b, c = case.wanted[None], case.applicant[None], np.roll(case.wanted, 1)[None]
 
     def cost(one: Any, other: Any) -> float:
         return float(case.schema.cost(one, other, norm)[0])

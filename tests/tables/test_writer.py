@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import robx
-from robx.tables.writer import Layout, rewrite, write
+from robx.tables import Column, read_matrix
+from robx.tables.writer import Layout, rewrite, rewrite_and_read, write
 from table_kinds import (
     BIG,
     COLOURS,
@@ -539,6 +540,82 @@ def test_unchanged_text_stays_and_the_rest_is_written(
     out = rewrite(table, Layout.of(table), which, [values])
     assert cells(out) == [["green" if flag else text for text, flag in rows]]
     assert dtypes(out) == dtypes(table)
+
+
+# --- rewrite and read -----------------------------------------------------------------------------
+
+
+def wanted_columns(layout: Layout, before: list[list[Any]]) -> list[Column]:
+    """How to read a table back: numbers as they are, labels by their place among those there."""
+    columns = []
+    for name, store, values in zip(layout.names, layout.columns, before, strict=True):
+        labels = tuple(sorted({value for value in values if value is not None}, key=str))
+        is_label = not (store.number or store.family == "other")
+        known = Column(name, len(labels), labels, by_value=True)
+        columns.append(known if is_label else Column(name))
+    return columns
+
+
+READABLE = {name: make for name, make in EVERY.items() if name not in {"objects", "text array"}}
+
+
+@pytest.mark.parametrize("make", READABLE.values(), ids=READABLE.keys())
+@pytest.mark.parametrize("row", [0, 1])
+def test_what_is_stored_is_what_a_reader_finds(make: Callable[[], Any], row: int) -> None:
+    table = make()
+    layout, before = Layout.of(table), cells(table)
+    columns = wanted_columns(layout, before)
+    numbers = read_matrix(table, columns, named=layout.named)
+    after = numbers.copy()
+    after[2] = numbers[row]
+    values = [[None, None, column[row]] for column in before]
+    which = [[False] * 2, [False] * 2, [True] * 2]
+    out, stored = rewrite_and_read(table, layout, which, values, after)
+    assert same(out, rewrite(table, layout, which, values))
+    np.testing.assert_array_equal(stored, read_matrix(out, columns, named=layout.named))
+    assert stored is not after
+
+
+SHORT: list[tuple[Any, Any]] = [
+    *((dtype, dtype) for dtype in ("float16", "float32", "Float32", pl.Float32, pl.Float16)),
+    *((dtype, dtype) for dtype in (pl.Decimal(10, 2), pa.float32(), pa.decimal128(10, 2))),
+    *((dtype, dtype) for dtype in (arrow(pa.float32()), arrow(pa.decimal128(10, 2)), object)),
+    *(("float32", "int16"), ("float32", "int64"), (pl.Float32, "Int8"), ("float16", pa.int8())),
+    *((pa.float32(), "float32[pyarrow]"), ("float32", pl.Int8), ("float64", "float32")),
+]
+
+
+@pytest.mark.parametrize(("training", "own"), SHORT, ids=str)
+@pytest.mark.parametrize("value", [0.1, 2.0 / 3, 1e-9, NAN])
+def test_a_rounded_number_is_read_as_it_was_rounded(training: Any, own: Any, value: float) -> None:
+    layout, table = Layout.of(short(training)), short(own)
+    column = [Column("a")]
+    numbers = read_matrix(table, column, named=layout.named)
+    numbers[0] = value
+    out, stored = rewrite_and_read(table, layout, [[True], [False]], [numbers[:, 0]], numbers)
+    np.testing.assert_array_equal(stored, read_matrix(out, column, named=layout.named))
+
+
+def short(dtype: Any) -> Any:
+    if dtype is object:
+        return np.array([[1.5], [2]], dtype=object)
+    values = pa.array([1.0, 0.0]).cast(dtype) if isinstance(dtype, pa.DataType) else [1, 0]
+    return pa.table({"a": values}) if isinstance(dtype, pa.DataType) else one_column(dtype, [1, 0])
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(-1e30, 1e30), st.booleans()), min_size=1, max_size=6),
+    st.sampled_from(["float32", "float64", "Float32", "double[pyarrow]", pl.Float32, pa.float32()]),
+)
+def test_any_number_is_read_as_it_is_stored(rows: list[tuple[float, bool]], dtype: Any) -> None:
+    table = one_column(dtype, [float(np.float32(number)) for number, _ in rows])
+    layout, column = Layout.of(table), [Column("a")]
+    which = np.array([[flag] for _, flag in rows])
+    after = np.where(which, np.array([[number] for number, _ in rows]) / 3, 0.0)
+    after = np.where(which, after, read_matrix(table, column, named=True))
+    out, stored = rewrite_and_read(table, layout, which, [after[:, 0]], after)
+    np.testing.assert_array_equal(stored, read_matrix(out, column, named=True))
 
 
 # --- write ----------------------------------------------------------------------------------------

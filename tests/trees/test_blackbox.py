@@ -155,10 +155,10 @@ def test_an_empty_table_has_no_scores(table: Any) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (np.zeros(3), r"one probability a row, 200 in all.*\(3,\)"),
-        (np.zeros((3, 2)), r"one probability a row, 200 in all.*\(3,\)"),
-        (0.5, r"one probability a row, 200 in all.*\(\)"),
-        (np.zeros((200, 1, 1)), r"one probability a row, 200 in all"),
+        (np.zeros(3), r"one probability for each row, 200 in all.*\(3,\)"),
+        (np.zeros((3, 2)), r"one probability for each row, 200 in all.*\(3,\)"),
+        (0.5, r"one probability for each row, 200 in all.*\(\)"),
+        (np.zeros((200, 1, 1)), r"one probability for each row, 200 in all"),
         (np.where(np.arange(200) == 7, np.nan, 0.5), r"from 0 to 1\. Got nan in row 7"),
         (np.where(np.arange(200) == 9, 1.01, 0.5), r"from 0 to 1\. Got 1\.01 in row 9"),
         (np.where(np.arange(200) == 4, -0.1, 0.5), r"from 0 to 1\. Got -0\.1 in row 4"),

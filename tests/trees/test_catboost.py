@@ -314,10 +314,10 @@ def _name_all(model: Any) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda m: _tree(m)["leaf_values"].pop(), "15 leaf values; its 4 splits and 1 margins"),
+        (lambda m: _tree(m)["leaf_values"].pop(), "leaf_values has 15 values; expected 16"),
         (lambda m: _tree(m).pop("leaf_values"), "lacks the field 'leaf_values'"),
         (lambda m: _tree(m).update(splits=_tree(m)["splits"] * 15), "60 levels"),
-        (lambda m: _tree(m).update(splits=None), "16 leaf values; its 0 splits"),
+        (lambda m: _tree(m).update(splits=None), "leaf_values has 16 values; expected 1"),
         (lambda m: _tree(m)["leaf_values"].__setitem__(0, float("nan")), "not a finite number"),
         (lambda m: _tree(m)["leaf_values"].__setitem__(0, "0.1"), "must be a list of numbers"),
         (lambda m: _split(m).update(float_feature_index=77), "splits column 77"),

@@ -447,7 +447,7 @@ DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
     "nan": (_first("leaf_value", "nan"), "leaf whose value is not a finite number"),
     "word": (_first("leaf_value", "one"), "leaf_value must be a list of numbers. Got 'one"),
     "underscore": (_first("split_feature", "1_0"), "split_feature must be a list of numbers"),
-    "huge": (_first("split_feature", HUGE), "split_feature must hold integers"),
+    "huge": (_first("split_feature", HUGE), "split_feature must be integers"),
     "decision": (_first("decision_type", "12"), "decision_type out of range"),
     "sets": (_first("num_cat", "2147483647"), "sets of categories that do not fit"),
     "set ends": (

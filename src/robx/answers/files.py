@@ -19,7 +19,7 @@ from robx.answers.certificate import Certificate
 from robx.answers.origin import checked_origin
 from robx.answers.status import Status
 from robx.errors import InvalidInput
-from robx.files import atomically, check_target, existing_file, need_pyarrow, write_table
+from robx.files import atomically, check_target, existing_file, write_table
 from robx.schema import Schema, check_norm
 from robx.tables import count_rows, pack, unpack
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from robx.answers.counterfactuals import Counterfactuals
 
-FORMAT = 1
+#: Raised whenever a file of an earlier version can no longer be read.
+FORMAT = 2
 #: Names of the arrays with one number a row.
 NUMBERS = ("cost", "score", "stability", "n_changes")
 ENDINGS = (".json", ".parquet", ".csv", ".csv.gz")
@@ -61,7 +62,13 @@ def to_plain(answers: Counterfactuals) -> dict[str, Any]:
 
 def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
     """Make answers from plain values, as `to_plain` gives them."""
-    if not isinstance(plain, Mapping) or plain.get("robx_counterfactuals") != FORMAT:
+    written = plain.get("robx_counterfactuals") if isinstance(plain, Mapping) else None
+    if written in range(1, FORMAT):
+        raise InvalidInput(
+            f"The counterfactuals are in format {written}, of an earlier version of robx; this "
+            f"version reads format {FORMAT}. Compute them again, or load them with that version."
+        )
+    if written != FORMAT:
         raise InvalidInput("These are not counterfactuals that this version of robx wrote.")
     try:
         base, paths, certificate = plain["base"], plain["paths"], plain.get("certificate")
@@ -96,7 +103,14 @@ def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
         shapes = [values.shape for values in numbers]
     except InvalidInput:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise InvalidInput(f"The counterfactuals are damaged: {error!r}.") from error
     n = len(made.status)
     if any(length != n for length in lengths) or any(shape != (n,) for shape in shapes):
@@ -130,8 +144,6 @@ def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:
             "Counterfactuals are saved as .json or .parquet, which can be loaded again, or as .csv "
             f"for their table alone. Got '{file.name}'."
         )
-    if file.suffix == ".parquet":
-        need_pyarrow(file)
     if file.suffix != ".json":
         from robx.answers.flat_table import check_names  # noqa: PLC0415 - pandas takes long to load
 
@@ -160,7 +172,7 @@ def load(cls: type[Counterfactuals], path: str | os.PathLike[str]) -> Counterfac
 
 
 def _write_parquet(answers: Counterfactuals, file: Path) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
+    import pyarrow as pa  # type: ignore[import-untyped] # noqa: PLC0415 - takes long to load
     import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415
 
     frame = answers.table
@@ -181,8 +193,7 @@ def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _metadata(file: Path) -> bytes:
     """Read everything from a parquet file's metadata."""
-    need_pyarrow(file)
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+    import pyarrow as pa  # noqa: PLC0415 - takes long to load
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
@@ -190,7 +201,7 @@ def _metadata(file: Path) -> bytes:
             metadata = opened.schema_arrow.metadata or {}
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(
-            f"'{file.name}' is no parquet file, or a damaged one: {error}."
+            f"'{file.name}' is not a parquet file, or a damaged one: {error}."
         ) from error
     if KEY not in metadata:
         raise InvalidInput(

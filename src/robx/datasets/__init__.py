@@ -1,4 +1,4 @@
-"""Data to try things on."""
+"""Example data: German Credit, HELOC, and two Gaussians."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two Gaussians: the paper's picture of why a counterfactual fails, in any size."""
+"""Two Gaussians: the paper's example of why a counterfactual fails, in any size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from robx.datasets.dataset import Dataset
-from robx.parameters import check_whole, is_number, require
+from robx.parameters import check_number, check_whole
 from robx.schema import Feature, Schema
 
 
@@ -16,14 +16,14 @@ def make_gaussians(n: int = 1000, d: int = 2, *, separation: float = 2.0, seed: 
     """Draw from two Gaussians, one for each class, half of the rows from each.
 
     The paper draws from N(mu, Sigma) where y is 1 and from N(-mu, Sigma) where it is 0. Here Sigma
-    is the identity, and mu points the same way along every column, so that all tell equally much.
-    No model is right more often than the normal distribution function of ``separation / 2`` says:
-    84 % of the time for 2.
+    is the identity, and all entries of mu are equal, so that all columns are equally informative.
+    The accuracy of a model is at most the normal distribution function of ``separation / 2``: 84 %
+    for a separation of 2.
 
     Parameters
     ----------
     n : int
-        Number of rows, from 2. Of an odd number one more is of class 1.
+        Number of rows, at least 2. If it is odd, class 1 has one more.
     d : int
         Number of columns.
     separation : float
@@ -47,8 +47,7 @@ def make_gaussians(n: int = 1000, d: int = 2, *, separation: float = 2.0, seed: 
     check_whole(n, "n", "make_gaussians", 2)
     check_whole(d, "d", "make_gaussians")
     check_whole(seed, "seed", "make_gaussians", 0)
-    sound = is_number(separation) and separation >= 0
-    require(sound, separation, "separation", "make_gaussians", "a finite number from 0")
+    check_number(separation, "separation", "make_gaussians", least=0)
     n, d, separation = int(n), int(d), float(separation)
     rng = np.random.default_rng(int(seed))
     y = rng.permutation(np.arange(1, n + 1) % 2)

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from robx.datasets.dataset import Dataset
-from robx.errors import InvalidInput
+from robx.parameters import require
 from robx.schema import Feature, Schema
 from robx.schema.feature import Change
 
-#: Our names for the columns of the file, in its order.
+#: Names for the columns of the file, in its order.
 COLUMNS = (
     *("checking", "duration", "history", "purpose", "amount", "savings", "employment"),
     *("rate", "personal", "debtors", "residence", "property", "age", "plans", "housing"),
@@ -30,7 +30,7 @@ PAPER = (
 #: Columns whose levels have no order.
 CATEGORIES = ("purpose", "personal", "plans", "telephone", "foreign")
 
-#: What people cannot do about a column; all others are free.
+#: How columns may change; all others are free.
 CHANGE: dict[str, Change] = {
     "history": "none",
     "purpose": "none",
@@ -45,7 +45,7 @@ CHANGE: dict[str, Change] = {
     "foreign": "none",
 }
 
-#: For each column of codes its levels in words; ordinal ones from the worst standing to the best.
+#: Levels of each coded column, in words; those of ordinal columns from the worst to the best.
 LEVELS: dict[str, dict[str, str]] = {
     "checking": {"A14": "no account", "A11": "under 0", "A12": "0 to 200", "A13": "200 or more"},
     "history": {
@@ -110,12 +110,12 @@ LEVELS: dict[str, dict[str, str]] = {
 def load_german(columns: Literal["paper", "all"] = "paper") -> Dataset:
     """Load German Credit, with the paper's ten columns or all twenty.
 
-    Ordinal columns hold whole numbers that rise with the applicant's standing. The paper gives the
-    order of ``checking`` (no account lowest) and leaves the others to the reader. Of the further
-    ten, ``purpose``, ``personal`` (status and sex), ``plans`` (instalment plans elsewhere),
+    Ordinal columns hold integers that rise with the applicant's standing. The paper gives the order
+    of ``checking`` (no account is lowest) and leaves the others open. Of the other ten columns,
+    ``purpose``, ``personal`` (status and sex), ``plans`` (instalment plans elsewhere),
     ``telephone`` and ``foreign`` (worker) are categories, in words; ``duration`` is in months and
-    ``age`` in years; ``rate`` (of the instalments to income) and ``residence`` (for how long) are
-    classes from 1 to 4, as the file has them.
+    ``age`` in years; ``rate`` (of instalments to income) and ``residence`` (duration) are classes
+    from 1 to 4, as in the file.
 
     Parameters
     ----------
@@ -124,10 +124,10 @@ def load_german(columns: Literal["paper", "all"] = "paper") -> Dataset:
     Returns
     -------
     Dataset
-        `X` of shape (1000, 10) or (1000, 20), in its own units. `y` is 1 for a good credit. The
-        `schema` has the levels in words, and what people can do about each column: savings,
-        property, time in a job and at an address may only rise; credit history, job, age and
-        what else they have no hand in are fixed.
+        `X` of shape (1000, 10) or (1000, 20), in its original units. `y` is 1 for a good credit.
+        The `schema` has the levels in words, and how each column may change: savings, property,
+        and time in a job and at an address may only rise; credit history, job, age and whatever
+        else applicants cannot change are fixed.
 
     Examples
     --------
@@ -141,11 +141,8 @@ def load_german(columns: Literal["paper", "all"] = "paper") -> Dataset:
     >>> load_german("all").X["purpose"][:3].tolist()
     ['radio or television', 'radio or television', 'education']
     """
-    if not isinstance(columns, str) or columns not in {"paper", "all"}:
-        raise InvalidInput(
-            "The 'columns' parameter of load_german must be 'paper' or 'all'. Got "
-            f"{columns!r} instead."
-        )
+    sound = isinstance(columns, str) and columns in {"paper", "all"}
+    require(sound, columns, "columns", "load_german", "'paper' or 'all'")
     names = PAPER if columns == "paper" else COLUMNS
     text = files("robx.datasets").joinpath("german.data").read_text(encoding="ascii")
     raw = pd.read_csv(StringIO(text), sep=" ", header=None, names=[*COLUMNS, "class"])

@@ -1,6 +1,6 @@
-"""HELOC: 10459 applicants for a credit line on their home, from FICO's explainability challenge.
+"""HELOC: 10459 applicants for a home equity credit line, from FICO's explainability challenge.
 
-Its terms are unclear, so it is not shipped: it comes from a file, or from OpenML.
+Its licence is unclear, so it is not shipped: it comes from a file, or from OpenML.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,8 @@ import pandas as pd
 
 from robx.datasets.dataset import Dataset
 from robx.errors import InvalidInput
+from robx.files import atomically
+from robx.parameters import require
 from robx.schema import Feature, Schema
 from robx.schema.feature import Change
 
@@ -28,7 +29,7 @@ FILE = "heloc_dataset_v1.csv"
 N_ROWS = 10459
 SHA256 = "e5a914f742ad7f8472c5417902ec06b321ebc5de1d68ec13f136d62c87a7fbf3"
 OPENML_ID = 46932
-SHUFFLE_SEED = 42  # of OpenML's copy
+SHUFFLE_SEED = 42  # with which OpenML's copy was shuffled
 TIMEOUT = 20.0  # seconds without a byte
 
 LABEL = "RiskPerformance"
@@ -46,13 +47,13 @@ COLUMNS = (
     *("NumBank2NatlTradesWHighUtilization", "PercentTradesWBalance"),
 )
 
-#: Columns that the paper leaves out, before it leaves out rows.
+#: Columns that the paper drops, before it drops rows.
 DROPPED = ("MSinceMostRecentDelq", "MSinceMostRecentInqexcl7days", "NetFractionInstallBurden")
 
 #: Numbers that stand for a missing value: condition not met, nothing usable, no record.
 CODES = (-7, -8, -9)
 
-#: What people cannot do about a column; all others are free.
+#: How columns may change; all others are free.
 CHANGE: dict[str, Change] = {
     "MSinceOldestTradeOpen": "increase",
     "NumSatisfactoryTrades": "increase",
@@ -64,8 +65,8 @@ CHANGE: dict[str, Change] = {
     "NumTotalTrades": "increase",
 }
 
-#: Codes for the worst delay, from worst to best. Not listed, so never advised: 5 (as 6), 8 and 9
-#: (other) of the last 12 months; 1 and 9 of ever.
+#: Codes for the worst delay, from worst to best. Never advised, because not listed: 5 (as 6), 8 and
+#: 9 (other) of the last 12 months; 1 and 9 of ever.
 DELAYS: dict[str, dict[int, str]] = {
     "MaxDelq2PublicRecLast12M": {
         0: "derogatory comment",
@@ -89,65 +90,61 @@ DELAYS: dict[str, dict[int, str]] = {
 
 
 def load_heloc(path: str | os.PathLike[str] | None = None, *, check: bool = True) -> Dataset:
-    """Load HELOC as the paper uses it: 8291 people, 20 columns.
+    """Load HELOC as the paper uses it: 8291 applicants, 20 columns.
 
-    Three columns are left out, then all rows in which a -7, -8 or -9 (no value) is left.
+    Three columns are dropped, then all rows that still have a -7, -8 or -9 (no value).
 
     Parameters
     ----------
     path : path, optional
-        The raw file, ``heloc_dataset_v1.csv``. Without it, the file of that name in the directory
-        that the environment variable ``ROBX_DATA`` names, else in ``~/.cache/robx``; and if there
-        is none, OpenML's copy (data set 46932), which is put there for the next time.
+        The raw file, ``heloc_dataset_v1.csv``. Unless given, the file of that name in the directory
+        of the environment variable ``ROBX_DATA``, or in ``~/.cache/robx``; if it does not exist,
+        OpenML's copy (data set 46932) is downloaded and stored there.
     check : bool
         Whether the contents must be those of the known raw file (sha256 e5a914f7...), row by row,
         which gives the paper's counts. Line ends, the order of columns, further columns, and 1 and
-        0 for Good and Bad make no difference. Without it any table with these columns is taken.
+        0 for Good and Bad make no difference. Without the check, any table with these columns is
+        accepted.
 
     Returns
     -------
     Dataset
-        `X` of whole numbers in their own units. `y` is 1 for Good: paid as agreed for two years.
-        The `schema` keeps past delays as they are, lets recent ones be forgotten but not come
-        about, and lets accounts grow older and more in number but not the reverse.
+        `X` of integers in their original units. `y` is 1 for Good: paid as agreed for two years.
+        The `schema` fixes past delays; recent delays may only be forgotten, and accounts may only
+        grow older and more numerous.
 
     Raises
     ------
     InvalidInput
-        If there is no file and no network, or the contents are not as expected.
+        If there is neither a file nor a network, or the contents are not as expected.
 
     Examples
     --------
     ``X, y, schema = load_heloc("heloc_dataset_v1.csv")`` gives 8291 rows, of which 4040 are Good.
-    A made-up table of the same form, for tests:
+    An invented table of the same form:
 
     >>> import tempfile
-    >>> people = pd.DataFrame({LABEL: ["Good", "Bad", "Bad"], **dict.fromkeys(COLUMNS, [5, 6, -9])})
+    >>> rows = pd.DataFrame({LABEL: ["Good", "Bad", "Bad"], **dict.fromkeys(COLUMNS, [5, 6, -9])})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     people.to_csv(f"{folder}/made_up.csv", index=False)
-    ...     X, y, schema = load_heloc(f"{folder}/made_up.csv", check=False)
+    ...     rows.to_csv(f"{folder}/invented.csv", index=False)
+    ...     X, y, schema = load_heloc(f"{folder}/invented.csv", check=False)
     >>> X.shape, y.tolist()
     ((2, 20), [1, 0])
     """
-    if not isinstance(path, str | os.PathLike | None):
-        raise InvalidInput(
-            f"The 'path' parameter of load_heloc must be the path of a file. Got {path!r} instead."
-        )
+    is_path = isinstance(path, str | os.PathLike | None)
+    require(is_path, path, "path", "load_heloc", "the path of a file, or None")
     file = cached_file() if path is None else Path(path)
-    if path is None and not file.is_file():
-        table = _fetched(file)
-        if check:
-            _check(table, f"OpenML's data set {OPENML_ID}")
+    is_missing = path is None and not file.is_file()
+    table = _fetched(file) if is_missing else _read(file)
+    if check:
+        _check(table, f"OpenML's data set {OPENML_ID}" if is_missing else f"'{file}'")
+    if is_missing:
         _keep(table, file)
-    else:
-        table = _read(file)
-        if check:
-            _check(table, f"'{file}'")
     return _as_in_the_paper(table)
 
 
 def cached_file() -> Path:
-    """Where the raw file is looked for, and put once it has been fetched."""
+    """Where the raw file is looked for, and stored after a download."""
     given = os.environ.get("ROBX_DATA")
     return (Path(given) if given else Path.home() / ".cache" / "robx") / FILE
 
@@ -166,7 +163,7 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def _in_form(raw: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Bring a table into the form of the file: its columns in order, its labels, whole numbers."""
+    """Bring a table into the form of the file: its columns in order, its labels, integers."""
     missing = [name for name in (LABEL, *COLUMNS) if name not in raw.columns]
     if missing:
         raise InvalidInput(
@@ -174,22 +171,22 @@ def _in_form(raw: pd.DataFrame, source: str) -> pd.DataFrame:
         )
     labels = raw[LABEL].astype(str).map(LABELS)
     if labels.isna().any():
-        strange = raw[LABEL][labels.isna()].iloc[0]
-        raise InvalidInput(f"{LABEL} of {source} must be Good or Bad, or 1 or 0. Got {strange!r}.")
+        other = raw[LABEL][labels.isna()].iloc[0]
+        raise InvalidInput(f"{LABEL} of {source} must be Good or Bad, or 1 or 0. Got {other!r}.")
     table: dict[str, pd.Series] = {LABEL: labels}
     for name in COLUMNS:
-        # An empty cell is no record, which has a code.
+        # An empty cell means "no record", which has a code.
         numbers = pd.to_numeric(raw[name], errors="coerce").where(raw[name].notna(), CODES[-1])
         whole = (numbers % 1 == 0) & (numbers.abs() < 2**53)
         if not whole.all():
-            strange = raw[name][~whole].iloc[0]
-            raise InvalidInput(f"{name} of {source} must hold whole numbers. Got {strange!r}.")
+            other = raw[name][~whole].iloc[0]
+            raise InvalidInput(f"{name} of {source} must hold integers. Got {other!r}.")
         table[name] = numbers.astype(np.int64)
     return pd.DataFrame(table).reset_index(drop=True)
 
 
 def _text(table: pd.DataFrame) -> bytes:
-    """Write a table byte for byte as the original file is."""
+    """Write a table byte for byte as in the original file."""
     text: str = table.to_csv(index=False, lineterminator="\r\n")
     return text.removesuffix("\r\n").encode()
 
@@ -204,7 +201,7 @@ def _check(table: pd.DataFrame, source: str) -> None:
         raise InvalidInput(
             f"{source} must hold the {N_ROWS} rows of {FILE}, in their order (sha256 {SHA256}). "
             f"Got {len(table)} rows (sha256 of the contents {found}): some are missing, changed or "
-            "in another order. Get the raw file, or take these as they are with check=False."
+            "in another order. Get the raw file, or load this one with check=False."
         )
 
 
@@ -229,21 +226,21 @@ def _feature(name: str) -> Feature:
     return Feature(name, "integer", change)
 
 
-# --- from OpenML, and kept ------------------------------------------------------------------------
+# --- from OpenML ----------------------------------------------------------------------------------
 
 
 def _fetched(file: Path) -> pd.DataFrame:
-    """Fetch OpenML's copy, with its rows in the order of the file where that can be found again."""
+    """Download OpenML's copy, with its rows in the order of the file if that can be restored."""
     try:
         raw = _fetch_openml()
     except (OSError, ValueError, HTTPException) as error:
         raise InvalidInput(
             f"load_heloc found no '{file}', and could not get it from OpenML ({error}). Get {FILE} "
             "from FICO (community.fico.com/s/explainable-machine-learning-challenge) and put it "
-            "there, or give its path."
+            "there, or pass its path."
         ) from error
     table = _in_form(raw, f"OpenML's data set {OPENML_ID}")
-    # Those who put it there shuffled the rows once or twice; the checksum says when they are back.
+    # Its rows were shuffled once or twice; the checksum tells when their order is restored.
     once = _unshuffled(table)
     orders = (table, once, _unshuffled(once))
     return next((order for order in orders if _sha256(order) == SHA256), table)
@@ -260,7 +257,7 @@ def _fetch_openml() -> pd.DataFrame:
 
     with _impatient(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one for each retry
-        # fetch_openml tries four times, and waits in between: once tells whether it can be reached.
+        # fetch_openml tries four times and waits in between: first find out whether it is online.
         urlopen(f"https://api.openml.org/api/v1/json/data/{OPENML_ID}").close()
         raw: pd.DataFrame = fetch_openml(data_id=OPENML_ID, as_frame=True, cache=False).frame
     return raw
@@ -268,7 +265,7 @@ def _fetch_openml() -> pd.DataFrame:
 
 @contextmanager
 def _impatient() -> Iterator[None]:
-    """Let no connection that is opened here wait forever: fetch_openml cannot be told to."""
+    """Set a timeout for connections that are opened here: fetch_openml has no parameter for it."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(TIMEOUT)
     try:
@@ -278,13 +275,8 @@ def _impatient() -> Iterator[None]:
 
 
 def _keep(table: pd.DataFrame, file: Path) -> None:
-    """Write the file whole or not at all; where that is not allowed, it is fetched again."""
-    with suppress(OSError):
+    """Store the file; if that is not allowed, it is downloaded again next time."""
+    with suppress(OSError, InvalidInput):
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(_text(table))
-            Path(name).replace(file)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with atomically(file) as temporary:
+            temporary.write_bytes(_text(table))

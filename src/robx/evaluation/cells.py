@@ -7,7 +7,7 @@ evaluation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,14 @@ MOST_FACTOR = 10.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Measured:
-    """Measurements of the answers for n applicants of one base model.
+class Cell:
+    """The answers of one method for n applicants of one base model, and how models judge them.
 
     Parameters
     ----------
+    method : str
+    seed : int
+        Seed for the base model.
     answered : (n,) bool
         Who has an answer whose status is ok.
     accepted : (n,) bool
@@ -41,35 +44,35 @@ class Measured:
         Time per applicant.
     tau : float, optional
         If the method has one.
+    scenario : str
+    later : (models, n) bool
+        Which answers each new model of the scenario accepts.
+    n_models : int
+        Number of different models among these.
     """
 
+    method: str
+    seed: int
     answered: Bools
     accepted: Bools
     measures: Mapping[str, Floats]
     seconds: float
     tau: float | None
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Answers(Measured):
-    """The answers of one method for the declined applicants of one base model.
-
-    Parameters
-    ----------
-    points : table of shape (n, d)
-    """
-
-    points: Any
+    scenario: str = ""
+    later: Bools = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    n_models: int = 0
 
     @classmethod
-    def of(
+    def unjudged(
         cls,
+        method: str,
+        seed: int,
         answer: Counterfactuals,
         problem: Problem,
         outliers: Mapping[str, FittedOutliers],
         seconds: float,
-    ) -> Answers:
-        """Measure the answers of a method, with the same noise for all methods."""
+    ) -> tuple[Cell, Any]:
+        """Measure the answers of a method, all methods with the same noise; give the points too."""
         declined = np.flatnonzero([status != Status.ACCEPTED for status in answer.status])
         table, answered = take(answer.points, declined), answer.ok[declined]
         applicants = problem.read(take(answer.applicants, declined)).matrix
@@ -90,65 +93,31 @@ class Answers(Measured):
             # Near repeated rows the factor has no bound: one point must not make up the mean.
             measures[f"lof_raw{suffix}"] = np.minimum(factor, MOST_FACTOR)
         tau = answer.settings.get("tau")
-        return cls(
-            points=problem.codec.as_trained(table),
+        cell = cls(
+            method=method,
+            seed=seed,
             answered=answered,
             accepted=points.score > problem.threshold,
             measures=measures,
             seconds=seconds / max(len(declined), 1),
             tau=tau if isinstance(tau, float) else None,
         )
+        return cell, problem.codec.as_trained(table)
 
-    def judged_by(self, models: Sequence[Model], threshold: float) -> Bools:
-        """Whether each model accepts each answer: (models, n); false where there is no answer."""
-        verdicts = np.zeros((len(models), len(self.answered)), dtype=bool)
-        if self.answered.any():
-            answers = take(self.points, np.flatnonzero(self.answered))
-            verdicts[:, self.answered] = acceptance(models, answers, threshold)
-        return verdicts
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Cell(Measured):
-    """The answers of one method, and how the models of one scenario judge them.
-
-    Parameters
-    ----------
-    method, scenario : str
-    seed : int
-        Seed for the base model.
-    later : (models, n) bool
-        Which answers each new model accepts.
-    n_models : int
-        Number of different models among these.
-    """
-
-    method: str
-    scenario: str
-    seed: int
-    later: Bools
-    n_models: int
-
-    @classmethod
-    def of(
-        cls,
-        method: str,
+    def judged(
+        self,
         scenario: str,
-        seed: int,
-        answers: Answers,
+        points: Any,
         models: Sequence[Model],
         threshold: float,
     ) -> Cell:
-        """Have new models judge answers."""
+        """Have the models of a scenario judge the points; they accept none without an answer."""
+        later = np.zeros((len(models), len(self.answered)), dtype=bool)
+        if self.answered.any():
+            answers = take(points, np.flatnonzero(self.answered))
+            later[:, self.answered] = acceptance(models, answers, threshold)
         different = {m.digest or id(m) for m in models}
-        return cls(
-            method=method,
-            scenario=scenario,
-            seed=seed,
-            later=answers.judged_by(models, threshold),
-            n_models=len(different),
-            **{known.name: getattr(answers, known.name) for known in fields(Measured)},
-        )
+        return replace(self, scenario=scenario, later=later, n_models=len(different))
 
     def only(self, applicants: Bools) -> Cell:
         """Count only some of the applicants as answered."""

@@ -1,6 +1,7 @@
 """Keys of a log: `joblib.hash` of data, estimators, parameters and versions.
 
-No code is hashed: functions and classes count by their names, and by what a function holds.
+No code is hashed: functions and classes count by their names (a function also by what it holds),
+libraries by their versions, estimators by their parameters, and fitted models by their state.
 """
 
 from __future__ import annotations
@@ -31,17 +32,14 @@ TELLING: dict[type, tuple[str, ...]] = {
 
 
 def digest(*values: Any) -> str:
-    """Hash values and versions, to the same text in every process.
-
-    An estimator counts by its parameters; by its state in a method, a function or a `BlackBox`.
-    """
+    """Hash values and versions, to the same text in every process."""
     try:
         return str(joblib.hash([_versions(), _plain(values, fitted=False)], hash_name="sha1"))
     except Exception as error:
-        said = next(iter(error.args), type(error).__name__)
         raise InvalidInput(
-            f"The log of an evaluation cannot tell one of its inputs from others ({said}): leave "
-            "the log out, or pass named functions and objects that can be pickled."
+            "The log of an evaluation cannot tell one of its inputs from others "
+            f"({next(iter(error.args), error)}): leave the log out, or pass named functions and "
+            "objects that can be pickled."
         ) from error
 
 
@@ -68,15 +66,14 @@ def _parts(value: Any, fitted: bool) -> Any:
     if isinstance(value, list | tuple | Mapping):
         return value.items() if isinstance(value, Mapping) else value
     if isinstance(value, set | frozenset):
-        return sorted(value, key=repr)
+        return sorted(value, key=lambda part: str(joblib.hash(_plain(part, fitted=fitted))))
     if hasattr(value, "get_params") and not fitted:
         return [value.get_params(deep=False)]
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) and hasattr(value, "__dict__"):
         made = [n for n in vars(value) if isinstance(getattr(type(value), n, 0), cached_property)]
         return [item for item in vars(value).items() if item[0] not in made]
     table = nw.from_native(value, eager_only=True, pass_through=True)
-    if not isinstance(table, nw.DataFrame):
-        return None
-    columns = zip(table.schema.items(), table.to_pandas().items(), strict=True)
-    # A copy lies in memory as others do, which joblib counts.
-    return [(name, str(kind), c.dtype, c.to_numpy(copy=True)) for (name, kind), (_, c) in columns]
+    if isinstance(table, nw.DataFrame):  # whose copies are contiguous, which joblib counts
+        columns = zip(table.schema.items(), table.to_pandas().items(), strict=True)
+        return [(name, str(of), c.dtype, c.to_numpy(copy=True)) for (name, of), (_, c) in columns]
+    return None

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from robx.errors import InvalidInput
-from robx.evaluation.cells import Answers, Cell
+from robx.evaluation.cells import Cell
 from robx.evaluation.digests import digest
 from robx.evaluation.log import Log
 from robx.evaluation.plan import Models, Plan, make_plan
@@ -201,17 +201,17 @@ class Run:
             return replace(done, method=method, scenario=scenario)
         if method not in work.answers:
             work.answers[method] = self._answers(work, method)
-        problem, answers = work.answers[method]
+        problem, cell, points = work.answers[method]
         if scenario not in work.models:
             work.models[scenario] = self.plan.changed(scenario, work.base, self.n_jobs)
         models = work.models[scenario]
         problem.used_models.refuse(models)
-        cell = Cell.of(method, scenario, seed, answers, models, problem.threshold)
+        judged = cell.judged(scenario, points, models, problem.threshold)
         if self.log is not None:
-            self.log.add(key, cell)
-        return cell
+            self.log.add(key, judged)
+        return judged
 
-    def _answers(self, work: _Work, name: str) -> tuple[Problem, Answers]:
+    def _answers(self, work: _Work, name: str) -> tuple[Problem, Cell, Any]:
         """Answer all applicants, on a problem that no other method has worked on."""
         problem, applicants = work.base.problem.renewed(), work.base.applicants
         method = _made(self.methods[name], name, problem, work.base.rehearsal)
@@ -221,7 +221,8 @@ class Run:
         start = time.perf_counter()
         answer = method.explain(problem, applicants)
         seconds = time.perf_counter() - start
-        return problem, Answers.of(answer, problem, work.fitted, seconds)
+        seed = work.base.seed
+        return problem, *Cell.unjudged(name, seed, answer, problem, work.fitted, seconds)
 
 
 def _keys(
@@ -243,7 +244,8 @@ class _Work:
 
     train: Callable[[], Base]
     outliers: Mapping[str, Outliers]
-    answers: dict[str, tuple[Problem, Answers]] = field(default_factory=dict)
+    #: By method: the problem that it worked on, its answers measured, and their points.
+    answers: dict[str, tuple[Problem, Cell, Any]] = field(default_factory=dict)
     models: dict[str, Models] = field(default_factory=dict)
 
     @cached_property

@@ -21,36 +21,36 @@ from robx.trees import BlackBox, Model, import_model
 
 Rows = NDArray[np.intp]
 
-#: The share of a base model's own rows that a rehearsal trains on: never the rows of a real change.
+#: Share of a base model's rows that a rehearsal trains on: never the rows of a real change.
 REHEARSED = 0.8
-#: Keeps random numbers for different purposes apart.
+#: Purposes of random numbers.
 SPLIT, PICK, REHEARSE, TRAIN, RETRAIN = 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Everything that base models and their successors are made from.
+    """An estimator and labelled rows, from which base models and their successors are trained.
 
-    For each seed the rows are split anew into a part to train on and a part that is set aside. A
-    base model is trained on the training part, or on what a scenario leaves of it for the first
-    model; whom it declines among those set aside are the applicants.
+    Each seed splits the rows anew into a training part and a part that is set aside. A base model
+    is trained on the training part, or on the rows of it that a scenario gives to the first model;
+    the rows set aside that it declines are the applicants.
 
     Parameters
     ----------
     estimator : object with ``fit`` and ``predict_proba``
-        Not fitted, or to be fitted anew: it is cloned.
+        It is cloned, and may be fitted or not.
     X : table of shape (n, d)
     y : (n,) labels
     schema : Schema, optional
-        What may change; guessed from each base model's training rows unless given.
+        What may change; inferred from the training rows of each base model unless given.
     target : label, optional
-        The class that applicants wish for.
+        The class that counts as accepted.
     threshold : float
-        Accepted are scores above this.
+        A score above it is accepted.
     test : float
         Share of the rows to set aside.
     max_applicants : int, optional
-        Most applicants for a base model; of more, so many are picked at random.
+        Maximum number of applicants for a base model, picked at random.
 
     Examples
     --------
@@ -75,15 +75,13 @@ class Study:
         labels = read_labels(self.y)
         if len(labels) != count_rows(self.X):
             raise InvalidInput(
-                f"The labels of Study must be one for each of the {count_rows(self.X)} rows of X. "
-                f"Got {len(labels)}."
+                f"Study needs one label for each of the {count_rows(self.X)} rows of X. Got "
+                f"{len(labels)}."
             )
         object.__setattr__(self, "y", labels)
-        if self.target is not None and self.target not in labels.tolist():
-            raise InvalidInput(
-                f"The 'target' parameter of Study must be one of the labels, "
-                f"{sorted(set(labels.tolist()))}. Got {self.target!r} instead."
-            )
+        known = sorted(set(labels.tolist()))
+        is_known = self.target is None or self.target in known
+        require(is_known, self.target, "target", "Study", f"one of the labels, {known}")
         is_schema = self.schema is None or isinstance(self.schema, Schema)
         require(is_schema, self.schema, "schema", "Study", "a robx.Schema, or None")
         check_number(self.threshold, "threshold", "Study", least=0, below=1)
@@ -92,7 +90,7 @@ class Study:
             check_whole(self.max_applicants, "max_applicants", "Study")
 
     def split(self, seed: int) -> tuple[Rows, Rows]:
-        """Rows to train on, and rows set aside, each in the order of the table."""
+        """Rows to train on and rows to set aside, each in the order of the table."""
         order = np.random.default_rng([seed, SPLIT]).permutation(len(self.y))
         cut = round(self.test * len(order))
         return np.sort(order[cut:]), np.sort(order[:cut])
@@ -103,18 +101,18 @@ class Study:
         return np.asarray(train[scenario.base_rows(len(train), seed)])
 
     def check(self, scenario: Scenario, seed: int, n_models: int) -> None:
-        """Raise for what would fail once models have been trained."""
+        """Raise early for what would fail after models have been trained."""
         train, _ = self.split(seed)
         scenario.fits(self.estimator, self.y[train], n_models, seed)
         lacking = sorted(set(self.y.tolist()) - set(self.y[self.base_rows(scenario, seed)]))
         if lacking:
             raise InvalidInput(
                 f"The base model of seed {seed} would see no row of class {lacking[0]!r}. Set "
-                "fewer rows aside, or add some of it."
+                "fewer rows aside, or add rows of this class."
             )
 
     def base(self, rows: Rows, seed: int) -> Base:
-        """Train a base model on some rows, and find whom it declines."""
+        """Train a base model on some rows, and find the applicants whom it declines."""
         X, y = take(self.X, rows), self.y[rows]
         model = self._copy(seed)
         try:
@@ -130,7 +128,7 @@ class Study:
         if len(declined) == 0:
             raise InvalidInput(
                 f"The base model of seed {seed} declines none of the {len(aside)} rows set aside, "
-                "so there is nobody to answer. Set more rows aside or raise the threshold."
+                "so there are no applicants. Set more rows aside, or raise the threshold."
             )
         if self.max_applicants is not None and len(declined) > self.max_applicants:
             rng = np.random.default_rng([seed, PICK])
@@ -144,7 +142,7 @@ class Study:
     def _problem(self, model: Any, X: Any) -> Problem:
         try:
             imported = import_model(model, self.target)
-        except UnsupportedModel:  # its trees cannot be had, its scores can
+        except UnsupportedModel:  # only its scores can be used
             imported = BlackBox(model, self.target)
         if imported.trees is None:
             schema = self._guess if self.schema is None else self.schema
@@ -153,42 +151,34 @@ class Study:
 
     @cached_property
     def _guess(self) -> Schema:
-        """A schema that knows every category of the table, also those of few rows."""
+        """A schema that knows every category of the table, also the rare ones."""
         return Schema.infer(self.X)
 
     def changed(
         self, scenario: Scenario, base: Base, n_models: int, n_jobs: int | None
     ) -> list[Model]:
-        """Train the models that come after a base model."""
+        """Train the models that follow a base model."""
         train, _ = self.split(base.seed)
-        models = scenario.models(
-            self.estimator,
-            take(self.X, train),
-            self.y[train],
-            n_models=n_models,
-            seed=base.seed,
-            n_jobs=n_jobs,
-        )
+        rows = take(self.X, train), self.y[train]
+        models = scenario.models(self.estimator, *rows, n_models, base.seed, n_jobs)
         return import_models(base.problem, list(models))
 
     def __repr__(self) -> str:
-        return (
-            f"<Study: {type(self.estimator).__name__}, {len(self.y)} rows, {self.test:.0%} set "
-            "aside>"
-        )
+        name = type(self.estimator).__name__
+        return f"<Study: {name}, {len(self.y)} rows, {self.test:.0%} set aside>"
 
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """What may be known before the model changes: its own data, and nothing of what comes later.
+    """What may be known before the model changes: the base model and its training rows.
 
-    It is rosier than what comes: its models, also those of `OtherHalf`, are trained on rows that
-    the base model knows, and so are its applicants.
+    A method that has something to choose is given to `evaluate` as a function of a rehearsal.
+    `models` trains models to choose with, on a part of the base model's rows and with random
+    numbers of their own; the models that judge the answers are trained later and cannot be reached
+    from here.
 
-    A method that has something to choose is given to `evaluate` as a function of this. Models to
-    choose with come from `models`, which trains on a part of the base model's own rows, with random
-    numbers of their own; the models that judge the answers are made afterwards and are not to be
-    had here.
+    A rehearsal is optimistic: its applicants and models, also those of `OtherHalf`, come from rows
+    that the base model was trained on.
 
     Parameters
     ----------
@@ -211,19 +201,19 @@ class Rehearsal:
     X: Any
     y: Any
     seed: int
-    #: What was trained already, for all methods.
+    #: Models that are trained already, for all methods.
     _trained: dict[int, tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def applicants(self) -> Any:
-        """Whom the base model declines among the rows it was trained on."""
+        """The training rows that the base model declines."""
         declined = ~(self.problem.read(self.X).score > self.problem.threshold)
         return take(self.X, np.flatnonzero(declined))
 
     def models(
         self, scenario: Scenario, n_models: int = 20, n_jobs: int | None = None
     ) -> list[Any]:
-        """Train models as a scenario would, from a random 80 % of the base model's rows."""
+        """Train models as a scenario would, on a random 80 % of the base model's rows."""
         n = len(self.y)
         rng = np.random.default_rng([self.seed, REHEARSE])
         rows = np.sort(rng.choice(n, round(REHEARSED * n), replace=False))
@@ -242,18 +232,10 @@ class Rehearsal:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """A base model: its problem, and the applicants whom it declines.
-
-    Parameters
-    ----------
-    seed : int
-    problem : Problem
-    applicants : table
-    rehearsal : Rehearsal, optional
-        Only where the base model's training is known.
-    """
+    """A base model: its problem, and the applicants whom it declines."""
 
     seed: int
     problem: Problem
     applicants: Any
+    #: None where the training of the base model is not known.
     rehearsal: Rehearsal | None

@@ -1,12 +1,11 @@
 """Files: written whole or not at all, and tables read as they are.
 
-`writing` puts a whole file in the place of an old one; `reading` reads tables, with `delimited` for
-CSV files; `kinds` is what they share.
+`writer` puts a whole file in the place of an old one; `reader` reads tables, with `delimited` for
+CSV files; `formats` is what they share.
 """
 
 from __future__ import annotations
 
-from robx.files.formats import need_pyarrow
 from robx.files.reader import existing_file, read_table
 from robx.files.writer import atomically, check_target, write_table
 
@@ -14,7 +13,6 @@ __all__ = [
     "atomically",
     "check_target",
     "existing_file",
-    "need_pyarrow",
     "read_table",
     "write_table",
 ]

@@ -19,17 +19,6 @@ def ending_of(file: Path, what: str) -> str:
     return ending
 
 
-def need_pyarrow(file: Path) -> None:
-    """Refuse a parquet file where nothing reads or writes it."""
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped] # noqa: F401, PLC0415
-    except ImportError as error:
-        raise InvalidInput(
-            f"'{file.name}' is a parquet file, which takes pyarrow. Run `pip install pyarrow`, or "
-            "use a .csv file."
-        ) from error
-
-
 def refuse_doubled(names: list[str], file: Path) -> None:
     """Refuse columns of one name, which pandas would rename."""
     doubled = next((name for name in names if names.count(name) > 1), None)

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robx.errors import InvalidInput
-from robx.files.delimited import read_delimited
-from robx.files.formats import ending_of, first_line, need_pyarrow, refuse_doubled
+from robx.files.formats import ending_of, first_line, refuse_doubled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +51,7 @@ def read_table(
     Raises
     ------
     InvalidInput
-        If there is no such file, or it is no such table.
+        If there is no such file, or it is not such a table.
 
     Examples
     --------
@@ -69,6 +68,9 @@ def read_table(
     if ending == ".parquet":
         frame = _read_parquet(file)
     else:
+        # With pandas and Arrow, which take long to load.
+        from robx.files.delimited import read_delimited  # noqa: PLC0415
+
         frame = read_delimited(file, text, only_blanks_missing=only_blanks_missing)
     if len(frame) == 0:
         raise InvalidInput(f"'{file.name}' has columns but no rows. Pass a file that has rows.")
@@ -93,7 +95,6 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 
 def _read_parquet(file: Path) -> pd.DataFrame:
-    need_pyarrow(file)
     import pandas as pd  # noqa: PLC0415 - takes long to load
     import pyarrow as pa  # type: ignore[import-untyped] # noqa: PLC0415
     import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415
@@ -104,7 +105,7 @@ def _read_parquet(file: Path) -> pd.DataFrame:
         frame = pd.read_parquet(file, engine="pyarrow")
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(
-            f"'{file.name}' is no parquet file, or a damaged one: {first_line(error)}. Write it "
+            f"'{file.name}' is not a parquet file, or a damaged one: {first_line(error)}. Write it "
             "again."
         ) from error
     named = [name for name in frame.index.names if name is not None]

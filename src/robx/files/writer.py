@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robx.errors import InvalidInput
-from robx.files.formats import ending_of, need_pyarrow
+from robx.files.formats import ending_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Errors of a disk that has no room left.
+#: Errors of a disk that is full.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -78,7 +78,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
             f"There is no folder '{given.parent}' to write '{given.name}' to. Make it first."
         )
     if is_there and not is_file:
-        raise InvalidInput(f"'{given}' is no ordinary file. Name another to write to.")
+        raise InvalidInput(f"'{given}' is not an ordinary file. Name another to write to.")
     return target
 
 
@@ -89,7 +89,7 @@ def _said_simply(path: Path) -> Iterator[None]:
     except OSError as error:
         what = "Name another file, or one in another folder."
         if error.errno in FULL:
-            what = "Make room, or name a file on another disk."
+            what = "Free some space, or name a file on another disk."
         said = str(error.strerror or error).rstrip(".")
         raise InvalidInput(f"'{str(path)[:200]}' cannot be written: {said}. {what}") from error
 
@@ -115,8 +115,6 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """
     file = Path(path)
     ending = ending_of(file, "A table is written as")
-    if ending == ".parquet":
-        need_pyarrow(file)
     with atomically(file) as temporary:
         if ending == ".parquet":
             frame.to_parquet(temporary, index=False, engine="pyarrow")

@@ -14,7 +14,7 @@ Kernels trust their arguments; everything is checked by the layers above. Each r
 GIL on one thread, so that callers may split rows over threads; a row's result never depends on
 its neighbours in the batch. Compiled code is cached under the text of the file that a kernel stands
 in, not of those that it calls: `neighbourhood` has code of `sets` in it, `regions` and `leaf_boxes`
-of `grids`, `reachable_leaves` of `leaf_boxes`. After a change in what others call, delete the
-``__pycache__`` of all kernels; touching files is not enough.
+of `grids`, `reachable_leaves` of `leaf_boxes`, and most know the `Trees` of `trees`. After a change
+in what others use, delete the ``__pycache__`` of all kernels; touching files is not enough.
 With ``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
 """

@@ -3,7 +3,7 @@
 Every column has a grid: all numbers (`FREE`), whole multiples of a step (`STEP`, which is
 ``k * numerator / denominator`` so that a step of 0.1 gives the same floats as writing 0.1, 0.2, ...
 does), or listed values (`LEVELS`, ascending). A column stored as float32 takes only numbers that
-float32 holds. Whatever the grid, a value may stay what it is as long as it is within its bounds;
+float32 holds. Whatever the grid and the bounds, a value may stay what it is; a change leads within;
 no value becomes infinite.
 """
 
@@ -129,19 +129,19 @@ def settle_groups(
     """Set exactly one member of each one-hot group: the one that `Z` wants most.
 
     Where an optional group has more weight missing from its members than on any, none is set. Ties
-    go to a member that the applicant in `X` does not have yet. A group without room between `low`
-    and `high`, or one of which the applicant's values are missing, stays as it is.
+    go to a member that the applicant in `X` does not have yet. A group of which `low` and `high`
+    leave no choice, or of which the applicant's values are missing, stays as it is.
     """
     for i in range(Z.shape[0]):
         for g in range(group_start.shape[0] - 1):
             members = group_member[group_start[g] : group_start[g + 1]]
-            total, missing, differs, has_room = 0.0, False, False, False
+            total, missing, differs, is_free = 0.0, False, False, False
             for j in members:
                 missing = missing or X[i, j] != X[i, j] or Z[i, j] != Z[i, j]
-                has_room = has_room or low[i, j] < high[i, j]
+                is_free = is_free or low[i, j] < high[i, j]
                 total += Z[i, j]
                 differs = differs or Z[i, j] != X[i, j]
-            if missing or not differs or not has_room:
+            if missing or not differs or not is_free:
                 for j in members:
                     out[i, j] = X[i, j]
                 continue

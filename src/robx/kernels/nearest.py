@@ -76,7 +76,7 @@ def _widest(box: AnyFloats, moments: AnyFloats, unit: AnyFloats, label: Bools) -
         if box[j, 0] < box[j, 1]:
             known = moments[0, j]
             square = moments[2, j] - moments[1, j] * moments[1, j] / known
-            if label[j]:  # codes are no quantities: no more than two equal halves
+            if label[j]:  # codes are not quantities: at most two equal halves
                 square = min(square, 0.25 * known)
             if square * unit[j] * unit[j] > widest:
                 best, widest = j, square * unit[j] * unit[j]

@@ -155,6 +155,6 @@ def _compile_add_sets(width: Any, sets: Any, items: Any, total: Any) -> Any:
 @njit(nogil=True, cache=True)
 def aligned(n_words: int) -> Words:
     """Words that begin at a cache line: a set that lies across two lines takes twice as long."""
-    room = np.empty(n_words + 8, dtype=np.uint64)
-    skip = (-room.ctypes.data // 8) % 8
-    return room[skip : skip + n_words]
+    words = np.empty(n_words + 8, dtype=np.uint64)
+    skip = (-words.ctypes.data // 8) % 8
+    return words[skip : skip + n_words]

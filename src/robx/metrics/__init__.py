@@ -1,8 +1,8 @@
-"""What an evaluation counts: plain functions on arrays.
+"""What an evaluation measures: plain functions on arrays.
 
-`shares` counts who is answered and whose answer is honoured, `changes` what an answer asks for,
-`outliers` says whether it lies among the data, `intervals` how far to trust a mean over base
-models, `percents` how a share is shown. Nothing here knows of models, problems or tables.
+`shares` has coverage and validity, `changes` what an answer asks for, `outliers` whether it lies
+among the data, and `intervals` how far to trust a mean over base models. Nothing here knows of
+models, problems or tables.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from robx.metrics.changes import cost, n_changes
 from robx.metrics.intervals import Interval, Resamples, jeffreys
 from robx.metrics.outliers import FittedOutliers, Outliers
-from robx.metrics.percents import percent
 from robx.metrics.shares import (
     all_models_validity,
     base_validity,
     coverage,
     end_to_end,
+    percent,
     validity,
     worst_model_validity,
 )

@@ -1,7 +1,7 @@
 """Intervals for means over base models, by a bootstrap that is clustered by base model.
 
-Every figure of an evaluation is made of ratios of sums over applicants, so that a resample of
-applicants is a row of counts, and many resamples are one product of matrices.
+Every figure of an evaluation is made of ratios of sums over applicants. So a resample of applicants
+is a row of counts, and many resamples are one product of matrices.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from scipy.special import betaincinv, ndtr, stdtrit
 
 from robx.arrays import Floats
 from robx.errors import InvalidInput
-from robx.parameters import check_whole, is_number, require
+from robx.parameters import check_number, check_whole
 
 #: Resamples of the applicants of each base model; resamples of base models choose among them.
 WITHIN = 1000
-#: Numbers to hold at a time.
+#: Maximum size of a temporary array.
 CELLS = 4_000_000
 
 
 class Interval(NamedTuple):
-    """A value, and the ends of an interval around it."""
+    """A value with the ends of its interval."""
 
     value: float
     low: float
@@ -33,10 +33,10 @@ class Interval(NamedTuple):
 
 
 def jeffreys(successes: float, n: int, level: float = 0.95) -> Interval:
-    """Give a share of n with Jeffreys' interval, which ends at 0 or 1 where none or all succeed.
+    """Give a share of n with Jeffreys' interval, which ends at 0 or 1 if none or all succeed.
 
-    Successes may be in part: the sum of n shares between 0 and 1. Such shares spread less than
-    successes and failures with the same mean do, so that their interval is wider than it must be.
+    `successes` may be a sum of n shares between 0 and 1. These vary less than successes and
+    failures with the same mean, so that the interval is wider than necessary.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def mean_of_ratios(ratios: Floats) -> Floats:
 class Resamples:
     """Resamples of base models and of their applicants, drawn once for many figures.
 
-    A resample draws base models with replacement, and for each of them its applicants with
-    replacement. All figures meet the same resamples.
+    A resample draws base models with replacement, and the applicants of each of them with
+    replacement. All figures use the same resamples.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Resamples:
 
     def __post_init__(self) -> None:
         if len(self.sizes) == 0:
-            raise InvalidInput("Resamples needs at least one base model. Got no sizes.")
+            raise InvalidInput("Resamples needs the size of at least one base model. Got none.")
         for size in self.sizes:
             check_whole(size, "sizes", "Resamples", 0)
         check_whole(self.n_resamples, "n_resamples", "Resamples")
@@ -124,22 +124,22 @@ class Resamples:
     ) -> Interval:
         """Pool a figure over base models, with an interval.
 
-        A base model's figure is made of the ratios ``sum(weights * parts) / sum(weights)`` over its
-        applicants; the pooled value is the mean over base models. Those without a figure, because
-        all their weights are 0, are left out.
+        The figure of a base model is made of ratios ``sum(weights * parts) / sum(weights)`` over
+        its applicants; the pooled value is the mean over base models. A base model whose weights
+        are all 0 has no figure, and is left out.
 
         Parameters
         ----------
         parts : sequence of (n,) or (r, n) arrays
-            One array for each base model. What stands where the weight is 0 does not matter.
+            One array for each base model. Values with weight 0 do not count.
         weights : sequence of (n,) or (r, n) arrays, optional
             Not negative; 1 unless given.
         combine : function from (r, k) to (k,)
-            Makes one figure of r ratios, for each of k resamples. Their mean unless given.
+            Makes one figure of r ratios, for each of k resamples; their mean unless given.
         level : float
         centred : bool
-            Whether to move the resampled figures so that their mean is the value: for a figure
-            that resampling biases, such as a least share.
+            Whether to shift the resampled figures so that their mean is the value: for a figure
+            that resampling biases, such as a minimum of shares.
 
         Returns
         -------
@@ -148,10 +148,10 @@ class Resamples:
 
         Notes
         -----
-        A percentile interval from few base models is too narrow. So it is taken further out, at
-        the quantiles that would make it a t interval if all were normal: Hesterberg's expanded
-        percentile interval. In simulations of validity, with 300 applicants for each base model,
-        the interval of 95 % holds the mean over all base models that might have been in
+        A percentile interval from few base models is too narrow. This is Hesterberg's expanded
+        percentile interval, at the quantiles that would make it a t interval for normal figures.
+        In simulations of validity, with 300 applicants for each base model, the 95 % interval
+        covers the mean over all possible base models in
 
         ====================================  ========  ========  =========
         validity, spread between base models  3 models  5 models  10 models
@@ -163,21 +163,20 @@ class Resamples:
         .97, .03                                91.3 %    93.7 %     93.1 %
         ====================================  ========  ========  =========
 
-        of 2000 runs, where plain percentiles from 5 models would do so in 85 to 99 %. It is wide
-        where base models hardly differ, because then both stages count the same chance. With two
-        base models it holds the mean in 84 to 100 %: take more.
+        of 2000 runs, where plain percentiles from 5 models would cover it in 85 to 99 %. The
+        interval is wide if base models hardly differ, because then both stages count the same
+        variation. With two base models it covers the mean in 84 to 100 %: use more.
 
-        With one base model only its applicants are drawn, plain percentiles are taken, and the
-        interval speaks of that base model alone. Where every answer of every base model is
-        honoured, so it is in all resamples, and the interval has no width: that is no certainty.
+        With one base model only its applicants are drawn, plain percentiles are used, and the
+        interval is for that base model alone. If every answer of every base model is accepted, so
+        it is in all resamples, and the interval has no width: this does not mean certainty.
 
         References
         ----------
         Hesterberg: What Teachers Should Know About the Bootstrap, The American Statistician 69,
         2015.
         """
-        expected = "a number between 0 and 1"
-        require(is_number(level) and 0 < level < 1, level, "level", "Resamples.interval", expected)
+        check_number(level, "level", "Resamples.interval", above=0, below=1)
         figures, resampled = self._figures(parts, weights, combine)
         has_figure = ~np.isnan(figures)
         n = int(has_figure.sum())
@@ -201,7 +200,7 @@ class Resamples:
         weights: Sequence[ArrayLike] | None,
         combine: Callable[[Floats], Floats],
     ) -> tuple[Floats, Floats]:
-        """Give the figure of each base model, and those of its resamples: (c,) and (c, WITHIN)."""
+        """Compute the figures of base models and of their resamples: (c,) and (c, WITHIN)."""
         given = [1.0] * len(self.sizes) if weights is None else weights
         if not len(parts) == len(given) == len(self.sizes):
             raise InvalidInput(
@@ -223,35 +222,33 @@ class Resamples:
 
 def _counts(size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """How often each of `size` applicants is in each resample: (WITHIN, size)."""
-    if size == 0:
-        return np.zeros((WITHIN, 0), dtype=np.uint8)
     counts = np.empty((WITHIN, size), dtype=np.uint8)
-    for row in counts:
+    for row in counts if size else ():
         row[:] = np.bincount(rng.integers(size, size=size), minlength=size)
     return counts
 
 
 def _sums(part: ArrayLike, weight: ArrayLike, size: int) -> tuple[Floats, Floats]:
-    """What is summed over applicants, above and below the line: (r, n), and (1, n) or (r, n)."""
+    """Terms of numerators, (r, n), and of denominators, (1, n) or (r, n)."""
     above, below = np.asarray(part, dtype=np.float64), np.asarray(weight, dtype=np.float64)
     rows = above.shape[:-1]
     if above.ndim not in (1, 2) or above.shape[-1] != size or 0 in rows:
         raise InvalidInput(
-            f"A part must be (n,) or (r, n) for a base model of n = {size} applicants. Got shape "
-            f"{above.shape}."
+            f"The parts of a base model with n = {size} applicants must have shape (n,) or (r, n). "
+            f"Got shape {above.shape}."
         )
     if below.shape not in ((), (size,), above.shape):
         raise InvalidInput(
-            f"A weight must be ({size},) or have the shape of its part, {above.shape}. Got shape "
-            f"{below.shape}."
+            f"The weights of a base model must have shape ({size},) or that of its parts, "
+            f"{above.shape}. Got shape {below.shape}."
         )
     if not (np.isfinite(below) & (below >= 0)).all():
-        raise InvalidInput("Weights must be finite and not below 0. Got others.")
+        raise InvalidInput("The weights must be finite and not negative.")
     below = np.atleast_2d(np.broadcast_to(below, below.shape or (size,)))
     with np.errstate(invalid="ignore"):
         above = np.where(below == 0, 0.0, np.atleast_2d(above) * below)
     if not np.isfinite(above).all():
-        raise InvalidInput("Parts must be finite wherever their weight is above 0. Got others.")
+        raise InvalidInput("The parts must be finite where their weight is above 0.")
     return above, below
 
 
@@ -259,7 +256,7 @@ def _combined(
     tops: Floats, bottoms: Floats, counts: Floats, combine: Callable[[Floats], Floats]
 ) -> Floats:
     """Figure of each resample: (k,)."""
-    # Unlike a product of matrices, einsum adds in the same order for any number of threads.
+    # Unlike matrix multiplication, einsum adds in the same order on any number of threads.
     above = np.einsum("rn,kn->rk", tops, counts)
     below = np.broadcast_to(np.einsum("rn,kn->rk", bottoms, counts), above.shape)
     ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
@@ -273,7 +270,7 @@ def _combined(
 
 
 def tail_share(level: float, n_models: int) -> float:
-    """Share of the resamples to leave below the interval, and above it."""
+    """Share of the resamples below the interval, and above it."""
     tail = (1 - level) / 2
     if n_models == 1:
         return tail

@@ -1,14 +1,13 @@
 """The local outlier factor, where no point is its own neighbour.
 
-scikit-learn's ``LocalOutlierFactor(novelty=True)`` takes new points to be none of the rows it was
-fitted on. A counterfactual often is one of them; it then finds itself at distance 0 and looks like
-an inlier. Here such a point is compared with all *other* rows, as if the factor were fitted without
-it, from neighbour lists that are one longer than needed: whatever row is left out, each list still
-holds enough.
+scikit-learn's ``LocalOutlierFactor(novelty=True)`` assumes that a new point is not one of the rows
+it was fitted on. A counterfactual often is; it then finds itself at distance 0 and looks like an
+inlier. Here such a point is compared with all *other* rows, as if the factor were fitted without
+it. The lists of neighbours are one longer than needed, so that each still holds enough without it.
 
-With distances that tie it is open which rows are the nearest, and scikit-learn leaves it to its
-search. Here the rows are put in order of their coordinates first, and the earlier one is nearer. So
-the factor does not depend on the order of the rows, to the last bit.
+Of rows at the same distance, scikit-learn leaves it to its search which is nearer. Here it is the
+one with the smaller coordinates, so that the factor does not depend on the order of the rows, to
+the last bit.
 """
 
 from __future__ import annotations
@@ -29,29 +28,29 @@ Rows = Literal["support", "accepted"]
 
 #: Keeps the density of rows with many copies finite; scikit-learn's number.
 TINY = 1e-10
-#: scikit-learn's bound for contamination="auto".
+#: scikit-learn's offset for contamination="auto".
 AUTO_OFFSET = -1.5
-#: Squares of larger numbers are none.
+#: Squares of larger numbers overflow.
 HUGE = 1e150
-#: Most numbers in an array that is made on the way.
+#: Maximum size of a temporary array.
 CELLS = 2**19
-#: New points that one thread takes at a time.
+#: New points for one thread at a time.
 AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class Outliers:
-    """How the local outlier factor is taken: `fit` it on rows, then ask for points.
+    """Settings of the local outlier factor: `fit` it on rows, then compute it for points.
 
     Parameters
     ----------
     n_neighbors : int
-        Of fewer rows than that, all others are neighbours.
+        If there are fewer rows, all others are neighbours.
     contamination : float or "auto"
-        The share of the fitted rows that are to be outliers, above 0 and at most 0.5; "auto" calls
-        every factor above 1.5 an outlier.
+        The share of the fitted rows that count as outliers, above 0 and at most 0.5. With "auto",
+        a point with a factor above 1.5 is an outlier.
     fitted_on : {"support", "accepted"}
-        For whoever calls `fit`: whether to give it all rows, or those that the model accepts.
+        Whether `evaluate` fits it on all training rows, or on those that the model accepts.
 
     Examples
     --------
@@ -69,12 +68,10 @@ class Outliers:
     fitted_on: Rows = "support"
 
     def __post_init__(self) -> None:
-        n, share = self.n_neighbors, self.contamination
-        check_whole(n, "n_neighbors", "Outliers")
-        if share != "auto":
-            check_number(
-                share, "contamination", "Outliers", above=0, most=0.5, or_else=", or 'auto'"
-            )
+        check_whole(self.n_neighbors, "n_neighbors", "Outliers")
+        if (share := self.contamination) != "auto":
+            other = ", or 'auto'"
+            check_number(share, "contamination", "Outliers", above=0, most=0.5, or_else=other)
         known = self.fitted_on in get_args(Rows)
         require(known, self.fitted_on, "fitted_on", "Outliers", "'support' or 'accepted'")
 
@@ -84,7 +81,7 @@ class Outliers:
         Parameters
         ----------
         rows : (n, d)
-            At least three, in coordinates where plain distances mean something.
+            At least three, in coordinates in which Euclidean distances are meaningful.
 
         Returns
         -------
@@ -98,10 +95,10 @@ class Outliers:
             )
         if not (np.abs(places) < HUGE).all():
             raise InvalidInput(
-                "Outliers.fit takes finite numbers below 1e150 in size. Fill in what is missing "
-                "and scale the columns first."
+                "Outliers.fit takes finite numbers below 1e150 in size. Fill in missing values and "
+                "scale the columns first."
             )
-        return FittedOutliers(_Crowd(places), self)
+        return FittedOutliers(_DistinctRows(places), self)
 
 
 class FittedOutliers:
@@ -114,37 +111,36 @@ class FittedOutliers:
 
     Examples
     --------
-    A row far from the others is no company for itself:
+    A fitted row far from the others is an outlier:
 
     >>> fitted = Outliers(n_neighbors=2).fit([[0.0], [1.0], [2.0], [3.0], [9.0]])
     >>> fitted.factor([[9.0], [1.5]]).round(2).tolist()
     [4.33, 0.67]
     """
 
-    def __init__(self, crowd: _Crowd, settings: Outliers) -> None:
-        n = int(crowd.copies.sum())
-        wanted = int(settings.n_neighbors)
-        self._crowd = crowd
+    def __init__(self, rows: _DistinctRows, settings: Outliers) -> None:
+        n, wanted = int(rows.copies.sum()), int(settings.n_neighbors)
+        self._rows = rows
         self._all_k = min(wanted, n - 1)
         self._other_k = k = min(wanted, n - 2)  # with one row left out
-        everyone = np.arange(len(crowd.rows))
-        self._ids, self._distances = crowd.nearest(crowd.rows, k + 1, everyone)
+        self._ids, self._distances = rows.neighbours(k + 1)
         #: Row w has row u among its nearest: sorted keys of all such pairs.
-        self._pairs = np.unique(everyone[:, None] * len(crowd.rows) + self._ids[:, :k])
+        everyone = np.arange(len(rows.values))[:, None]
+        self._pairs = np.unique(everyone * len(rows.values) + self._ids[:, :k])
 
         near, far = self._ids[:, : self._all_k], self._distances[:, : self._all_k]
-        self._reach = far[:, -1]
-        self._density = _density(np.maximum(far, self._reach[near]))
-        factors = (self._density[near] / self._density[:, None]).mean(axis=1)
+        reach = far[:, -1]
+        density = _density(np.maximum(far, reach[near]))
+        factors = (density[near] / density[:, None]).mean(axis=1)
         #: Columns, reach and density of the rows, copies one by one.
         self._copied = (
-            np.repeat(np.ascontiguousarray(crowd.rows.T), crowd.copies, axis=1),
-            np.repeat(self._reach, crowd.copies),
-            np.repeat(self._density, crowd.copies),
+            np.repeat(np.ascontiguousarray(rows.values.T), rows.copies, axis=1),
+            np.repeat(reach, rows.copies),
+            np.repeat(density, rows.copies),
         )
         self.offset = AUTO_OFFSET
         if settings.contamination != "auto":
-            of_each = np.repeat(-factors, crowd.copies)
+            of_each = np.repeat(-factors, rows.copies)
             self.offset = float(np.percentile(of_each, 100.0 * settings.contamination))
 
     def factor(self, points: ArrayLike) -> Floats:
@@ -152,7 +148,7 @@ class FittedOutliers:
 
         A point that equals a fitted row in every coordinate is compared with the other rows only,
         as if the factor were fitted without that row; of several equal rows, one is left out.
-        Other points get what scikit-learn gives them, but for ties of distances.
+        Other points get the factor of scikit-learn, except for ties of distances.
 
         Parameters
         ----------
@@ -161,16 +157,16 @@ class FittedOutliers:
         Returns
         -------
         (n,) float64
-            nan where a point has a value that is not a finite number.
+            nan where a value of the point is not a finite number.
         """
         places = np.asarray(points, dtype=np.float64)
-        if places.ndim != 2 or places.shape[1] != self._crowd.rows.shape[1]:
+        if places.ndim != 2 or places.shape[1] != self._rows.values.shape[1]:
             raise InvalidInput(
-                f"FittedOutliers takes points of shape (n, {self._crowd.rows.shape[1]}), with the "
-                f"columns of the rows that it was fitted on. Got shape {places.shape}."
+                f"FittedOutliers takes points of shape (n, {self._rows.values.shape[1]}), with the "
+                f"columns that it was fitted on. Got shape {places.shape}."
             )
         factors = np.full(len(places), np.nan)
-        own = self._crowd.find(places)
+        own = self._rows.find(places)
         new = np.flatnonzero((own < 0) & (np.abs(places) < HUGE).all(axis=1))
         factors[new] = self._of_new(places[new])
         old, which = np.unique(own[own >= 0], return_inverse=True)
@@ -194,12 +190,12 @@ class FittedOutliers:
         return self.label_of(self.factor(points))
 
     def label_of(self, factors: Floats) -> NDArray[np.int8]:
-        """Tell inliers from outliers by factors that are known already: +1, -1, or 0 for nan."""
+        """Tell inliers from outliers by their factors: +1, -1, or 0 for nan."""
         labels = np.where(-factors - self.offset < 0, -1, 1)
         return np.where(np.isnan(factors), 0, labels).astype(np.int8)
 
     def _of_new(self, points: Floats) -> Floats:
-        """Compare points that are no fitted rows with all rows."""
+        """Compare points that are not fitted rows with all rows."""
         from robx.kernels import lof  # noqa: PLC0415 - takes long to load
 
         out = np.empty(len(points))
@@ -212,13 +208,11 @@ class FittedOutliers:
         return out
 
     def _of_row(self, own: Ints) -> Floats:
-        """Compare fitted rows with the others: every list as it is without one copy of `own`."""
+        """Compare fitted rows with the others: with every list as without one copy of `own`."""
         k = self._other_k
         near, far = self._ids[own, :k], self._distances[own, :k]  # (n, k)
-        lists = self._ids[near]  # (n, k, k + 1), one too many: drop `own`, or else the last
-        is_own = lists == own[:, None, None]
-        dropped = np.where(is_own.any(axis=-1), is_own.argmax(axis=-1), k)
-        kept = np.arange(k) + (np.arange(k) >= dropped[..., None])
+        lists = self._ids[near]  # (n, k, k + 1), one too many
+        kept = _without(lists, own[:, None, None])
         second = np.take_along_axis(lists, kept, axis=-1)
         second_far = np.take_along_axis(self._distances[near], kept, axis=-1)
         has_own = self._is_near(second, own[:, None, None])
@@ -229,73 +223,56 @@ class FittedOutliers:
 
     def _is_near(self, rows: Ints, other: Ints) -> NDArray[np.bool_]:
         """Whether each row has the other among its nearest."""
-        keys = rows * len(self._crowd.rows) + other
+        keys = rows * len(self._rows.values) + other
         found = np.searchsorted(self._pairs, keys)
         return np.asarray(self._pairs[np.minimum(found, len(self._pairs) - 1)] == keys)
 
 
-class _Crowd:
-    """Distinct rows in order of their coordinates, how often each occurs, and a search in them."""
+class _DistinctRows:
+    """Distinct rows in order of their coordinates, and how often each occurs."""
 
     def __init__(self, rows: Floats) -> None:
-        from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - takes long to load
-
-        # Adding zero makes one zero of the two that floating point has.
-        self.rows, self.copies = np.unique(rows + 0.0, axis=0, return_counts=True)
-        self._index = {row.tobytes(): i for i, row in enumerate(self.rows)}
-        self._search: Any = NearestNeighbors().fit(self.rows)
-        self._largest = (self.rows**2).sum(axis=1).max()
+        # Adding zero turns -0.0 into 0.0.
+        self.values, self.copies = np.unique(rows + 0.0, axis=0, return_counts=True)
+        self._index = {row.tobytes(): i for i, row in enumerate(self.values)}
 
     def find(self, points: Floats) -> Ints:
         """Row that each point equals, or -1: (n,)."""
         found = [self._index.get(point.tobytes(), -1) for point in points + 0.0]
         return np.array(found, dtype=np.intp)
 
-    def nearest(self, points: Floats, k: int, own: Ints | None = None) -> tuple[Ints, Floats]:
-        """Find the k nearest rows, copies one by one: their numbers and distances, (n, k) each.
+    def neighbours(self, k: int) -> tuple[Ints, Floats]:
+        """Find the k nearest other rows of each: their numbers and distances, (n, k) each.
 
-        Equally far rows come in order of their numbers. One copy of row `own` is passed over.
+        Copies count one by one, without one copy of the row itself. Rows at the same distance come
+        in order of their numbers.
         """
-        own = np.full(len(points), -1) if own is None else own
-        ids = np.empty((len(points), k), dtype=np.intp)
-        distances = np.empty((len(points), k))
-        width = min(k + 2, len(self.rows))
-        left = np.arange(len(points))
-        while len(left):
-            unclear = []
-            for i in range(0, len(left), max(1, CELLS // width)):
-                part = left[i : i + max(1, CELLS // width)]
-                ids[part], distances[part], clear = self._among(points[part], k, own[part], width)
-                unclear.append(part[~clear])
-            left = np.concatenate(unclear)
-            width = min(4 * width, len(self.rows))
-        return ids, distances
+        from robx.kernels import nearest  # noqa: PLC0415 - takes long to load
 
-    def _among(
-        self, points: Floats, k: int, own: Ints, width: int
-    ) -> tuple[Ints, Floats, NDArray[np.bool_]]:
-        """Choose among the `width` nearest distinct rows, and say whether these leave no doubt.
+        (n, d), numbers = self.values.shape, np.repeat(np.arange(len(self.values)), self.copies)
+        unit, none = np.ones(d), np.zeros(d, dtype=bool)  # columns of labels, and of gaps to fill
+        tree = nearest.build(self.values[numbers], unit, none, nearest.LEAF_SIZE)
+        skip, start = np.zeros(len(numbers), dtype=bool), np.full(n, -1)
+        found, raw = np.empty((n, k + 1), dtype=np.int64), np.empty((n, k + 1))
 
-        The search rounds distances as its algorithm has it, so they are taken anew, for each pair
-        in the same way. A row that was not found may be as near as the last one that was.
-        """
-        found, near = self._search.kneighbors(points, width)
-        near.sort(axis=1)
-        squared = np.zeros(near.shape)
-        for column, values in zip(self.rows.T, points.T, strict=True):
-            squared += (column[near] - values[:, None]) ** 2
-        far = np.sqrt(squared)
-        order = np.argsort(far, axis=1, kind="stable")
-        near, far = (np.take_along_axis(each, order, axis=1) for each in (near, far))
-        copies = self.copies[near] - (near == own[:, None])
-        before = np.cumsum(copies, axis=1) - copies
-        taken = np.clip(k - before, 0, copies).ravel()
-        ids = np.repeat(near.ravel(), taken).reshape(-1, k)
-        far = np.repeat(far.ravel(), taken).reshape(-1, k)
-        rounding = 8 * (points.shape[1] + 4) * np.finfo(np.float64).eps
-        doubt = rounding * ((points**2).sum(axis=1) + self._largest)
-        clear = (far[:, -1] ** 2 < found[:, -1] ** 2 - doubt) | (width == len(self.rows))
-        return ids, far, clear
+        def run(part: slice) -> None:
+            points, begin = self.values[part], start[part]
+            anywhere = np.full(points.shape, np.inf)
+            options: tuple[Any, ...] = (-anywhere, anywhere, none, unit, 2, skip)
+            pages: tuple[Any, ...] = (begin.astype(np.float64), begin, found[part], raw[part])
+            nearest.query(*tree, unit, none, points, *options, *pages)
+
+        in_threads(run, n, AT_ONCE)
+        ids = numbers[found]
+        kept = _without(ids, np.arange(n)[:, None])
+        return np.take_along_axis(ids, kept, 1), np.sqrt(np.take_along_axis(raw, kept, 1))
+
+
+def _without(lists: Ints, own: Ints) -> Ints:
+    """Positions of all but one in lists, (..., k + 1): without `own`, or else without the last."""
+    k, is_own = lists.shape[-1] - 1, lists == own
+    dropped = np.where(is_own.any(axis=-1), is_own.argmax(axis=-1), k)
+    return np.asarray(np.arange(k) + (np.arange(k) >= dropped[..., None]))
 
 
 def _density(reach: Floats) -> Floats:

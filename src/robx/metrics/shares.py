@@ -1,8 +1,9 @@
-"""Shares: of applicants who are answered, of answers that are honoured."""
+"""Shares: of applicants who are answered, and of answers that models accept."""
 
 from __future__ import annotations
 
-from typing import overload
+import math
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,7 @@ from robx.errors import InvalidInput
 
 
 def validity(accepted: ArrayLike) -> float:
-    """Share of counterfactuals that a new model accepts, on average over the models.
+    """Share of counterfactuals that the new models accept, on average over the models.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def end_to_end(coverage: Floats, base_validity: Floats, validity: Floats) -> Flo
 def end_to_end(
     coverage: float | Floats, base_validity: float | Floats, validity: float | Floats
 ) -> float | Floats:
-    """Product of the three: what reaches an applicant after all.
+    """Product of the three: the share of applicants whose answer holds in the end.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def end_to_end(
     Returns
     -------
     float or array
-        0, not nan, where nobody is answered.
+        0, not nan, where no applicant is answered.
 
     Examples
     --------
@@ -145,29 +146,43 @@ def end_to_end(
     return reached if reached.ndim else float(reached)
 
 
+def percent(share: float | None) -> str:
+    """Show a share; only 1 is shown as 100%, and only 0 as 0%.
+
+    Examples
+    --------
+    >>> percent(0.984), percent(1.0), percent(0.9999), percent(0.0001), percent(None)
+    ('98.4%', '100%', '99.9%', '0.1%', '')
+    """
+    if share is None or math.isnan(share):
+        return ""
+    shown = round(1000 * share) / 10
+    if share < 1:
+        shown = min(shown, 99.9)
+    if share > 0:
+        shown = max(shown, 0.1)
+    return f"{shown:g}%"
+
+
 def _share(flags: Bools) -> float:
     return float(flags.mean()) if flags.size else float("nan")
 
 
 def _by_model(accepted: ArrayLike, owner: str) -> Bools:
     votes = np.asarray(accepted)
-    if votes.dtype != bool or votes.ndim != 2 or len(votes) == 0:
-        raise InvalidInput(
-            f"The 'accepted' parameter of {owner} must be true or false for each of at least one "
-            f"model and each counterfactual: (models, n). Got {_said(votes)} instead."
-        )
-    return votes
+    sound = votes.dtype == bool and votes.ndim == 2 and len(votes) > 0
+    return _checked(votes, sound, "accepted", owner, "a (models, n) array of at least one model")
 
 
 def _by_row(flags: ArrayLike, name: str, owner: str) -> Bools:
     row = np.asarray(flags, dtype=bool if np.size(flags) == 0 else None)
-    if row.dtype != bool or row.ndim != 1:
+    return _checked(row, row.dtype == bool and row.ndim == 1, name, owner, "an (n,) array")
+
+
+def _checked(flags: NDArray[Any], sound: bool, name: str, owner: str, expected: str) -> Bools:
+    if not sound:
         raise InvalidInput(
-            f"The '{name}' parameter of {owner} must be one row of true or false: (n,). Got "
-            f"{_said(row)} instead."
+            f"The '{name}' parameter of {owner} must be {expected} of booleans. Got {flags.dtype} "
+            f"of shape {flags.shape} instead."
         )
-    return row
-
-
-def _said(values: NDArray[np.generic]) -> str:
-    return f"{values.dtype} of shape {values.shape}"
+    return flags

@@ -15,7 +15,7 @@ from robx.errors import InvalidInput
 from robx.kernels import trees as kernels
 from robx.trees import TreeEnsemble, import_model
 from robx.trees.catboost import as_json
-from robx.trees.lightgbm_text import sections
+from robx.trees.lightgbm import sections
 from robx.trees.records import Record, parse_json
 from robx.trees.ubjson import parse_ubjson
 

@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 
+class Identity:
+    """Objects as a key: each counts by itself, whatever it takes for equal, and if it has no hash.
+
+    Parameters
+    ----------
+    objects : sequence of objects
+        They are kept, so that no others can come by their numbers.
+    """
+
+    def __init__(self, objects: Iterable[Any]) -> None:
+        self._objects = tuple(objects)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self._numbers() == other._numbers()
+
+    def __hash__(self) -> int:
+        return hash(self._numbers())
+
+    def _numbers(self) -> tuple[int, ...]:
+        return tuple(map(id, self._objects))
+
+
 class Memo:
-    """Results by key. A key holds all that a result depends on; objects count by themselves.
+    """Results by key. A key holds all that a result depends on; see `Identity` for objects.
 
     A memo is not part of what a problem is: it is left behind when the problem is copied to another
     process, and `Problem.renewed` starts with an empty one.

@@ -23,8 +23,15 @@ from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
 from robx.schema.guess import guess_features
-from robx.tables import Column, Layout, as_named_frame, count_rows, read_matrix, take
-from robx.tables.reader import positions
+from robx.tables import (
+    Column,
+    Layout,
+    as_named_frame,
+    count_rows,
+    positions,
+    read_matrix,
+    take,
+)
 from robx.trees import BlackBox, Model, TreeEnsemble
 
 #: Training rows on which the model's own reading is compared with ours.

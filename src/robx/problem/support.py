@@ -19,7 +19,7 @@ class Support:
     """Accepted training rows, indexed for nearest-neighbour search.
 
     Distances are to a row *as it would look for the applicant*: what they cannot change is kept,
-    what must stay in a range is clipped to it, what they lack stays missing.
+    a change stops at its bounds, what they lack stays missing.
 
     Parameters
     ----------
@@ -77,6 +77,8 @@ class Support:
         rows, distance = np.empty((m, k), dtype=np.int64), np.empty((m, k))
         after_raw, after_row = after or (np.full(m, -1.0), np.full(m, -1, dtype=np.int64))
         left_out = np.zeros(len(self), dtype=bool) if skip is None else skip
+        # Who is outside of a range may stay there: rows beside them are near.
+        low, high = np.fmin(people.low, people.matrix), np.fmax(people.high, people.matrix)
 
         def run(part: slice) -> None:
             nearest.query(
@@ -84,8 +86,8 @@ class Support:
                 self.rules.unit(norm),
                 self.rules.is_label,
                 points[part],
-                people.low[part],
-                people.high[part],
+                low[part],
+                high[part],
                 self.rules.may_fill,
                 self.rules.fill_cost,
                 norm,

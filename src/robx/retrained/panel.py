@@ -11,6 +11,7 @@ from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import in_threads
 from robx.problem import Problem
+from robx.problem.memo import Identity
 from robx.problem.used_models import scores_or_zero
 from robx.retrained.scoring import check_readers, import_models
 from robx.trees import TreeEnsemble
@@ -46,11 +47,7 @@ class Panel:
     @classmethod
     def of(cls, problem: Problem, models: Any) -> Panel:
         """Return the problem's panel of these models, made on first use."""
-        try:
-            key = ("panel", tuple(models))
-            hash(key)
-        except TypeError:  # a model that cannot be a key: the panel is made anew
-            return cls(problem, models)
+        key = ("panel", Identity(models))
         made: Panel = problem.memo.get(key, lambda: cls(problem, models))
         return made
 

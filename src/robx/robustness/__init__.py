@@ -1,7 +1,7 @@
-"""The stability metric: how firmly a model accepts a point and what lies around it.
+"""The stability metric: how firmly a model accepts a point and its neighbourhood.
 
-`measure` has the two verbs; `draws` the noise, `noise` its size on each column, `probe` the two
-ways of asking a model, `exact` what needs no draws.
+`measure` has the two functions; `draws` the noise, `noise` its size on each column, `probe` the two
+ways to score a neighbourhood, `exact` what needs no draws, and `settings` all of it as one value.
 """
 
 from __future__ import annotations

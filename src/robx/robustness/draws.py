@@ -12,7 +12,6 @@ results independent of how a batch is cut, and the fast kernel possible.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, get_args
@@ -23,6 +22,8 @@ from scipy.special import ndtri
 
 from robx.errors import InvalidInput
 from robx.kernels.neighbourhood import Tables, prefix_tables
+from robx.kernels.sets import aligned
+from robx.parameters import check_whole, is_whole, require
 
 DrawKind = Literal["sobol", "gaussian"]
 DRAW_KINDS: tuple[DrawKind, ...] = get_args(DrawKind)
@@ -69,7 +70,9 @@ class Draws:
         n_words = 1 if n_draws <= 64 else 4 if n_draws <= 256 else 8
         block = 64 * n_words
         n_blocks = -(-n_draws // block)
-        prefix = _aligned_words((n_blocks, n_features, block + 1, n_words))
+        # At a cache line, so that no set of draws lies across more lines than it must.
+        prefix = aligned(n_blocks * n_features * (block + 1) * n_words)
+        prefix = prefix.reshape(n_blocks, n_features, block + 1, n_words)
         ranked = np.empty((n_blocks, n_features, block + 1))
         start = np.empty((n_blocks, n_features, 4 * block), dtype=np.uint16)
         steps = 0
@@ -78,14 +81,6 @@ class Draws:
             order = np.argsort(part, axis=1, kind="stable")
             steps = max(steps, prefix_tables(part, order, prefix[b], ranked[b], start[b]))
         return Tables((0,) * n_words, prefix.reshape(n_blocks, -1), ranked, start, steps)
-
-
-def _aligned_words(shape: tuple[int, ...]) -> NDArray[np.uint64]:
-    """Words that begin at a cache line, so that no set of draws lies across more than it must."""
-    n_words = math.prod(shape)
-    room = np.empty(n_words + 8, dtype=np.uint64)
-    skip = (-room.ctypes.data // 8) % 8
-    return room[skip : skip + n_words].reshape(shape)
 
 
 @lru_cache(maxsize=8)
@@ -124,16 +119,9 @@ def make_draws(
     kind: DrawKind, n_draws: int | None, n_features: int, rng: int | np.random.Generator | None
 ) -> Draws:
     """Check what a caller asked for, and make it."""
-    if kind not in DRAW_KINDS:
-        raise InvalidInput(
-            f"The 'draws' parameter must be one of {', '.join(map(repr, DRAW_KINDS))}. "
-            f"Got {kind!r} instead."
-        )
+    require(kind in DRAW_KINDS, kind, "draws", "", f"one of {', '.join(map(repr, DRAW_KINDS))}")
     number = DEFAULT_DRAWS[kind] if n_draws is None else n_draws
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 2:
-        raise InvalidInput(
-            f"The 'n_draws' parameter must be an integer from 2. Got {n_draws!r} instead."
-        )
+    check_whole(number, "n_draws", "", least=2)
     n_bytes = int(number) * n_features * TABLE_BYTES
     if n_bytes > MOST_BYTES:
         raise InvalidInput(
@@ -146,14 +134,11 @@ def make_draws(
 
 
 def seed_of(rng: int | np.random.Generator | None) -> int:
-    """Turn what a caller gave as `rng` into a seed: None is 0, a Generator is asked for one."""
+    """Turn a caller's `rng` into a seed: None is 0, a Generator draws one."""
     if rng is None:
         return 0
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**63))
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InvalidInput(
-            f"The 'rng' parameter must be a seed (an integer from 0), a numpy Generator or None. "
-            f"Got {rng!r} instead."
-        )
+    expected = "a seed (an integer from 0), a numpy Generator or None"
+    require(is_whole(rng) and rng >= 0, rng, "rng", "", expected)
     return int(rng)

@@ -1,8 +1,8 @@
 """What can be said of a neighbourhood without drawing from it.
 
-The expected margin of any tree ensemble has a closed form. So have the mean and the standard
-deviation of its score when the score is the average of its trees (decision trees, random forests,
-extra trees). A sigmoid or softmax of a sum has none: there, draws are needed.
+The expected margin of any tree ensemble has a closed form. So do the mean and the standard
+deviation of a score that averages its trees (decision trees, random forests, extra trees). A
+sigmoid or softmax of a sum has none: it needs draws.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from robx.arrays import Floats
 from robx.errors import InvalidInput, UnsupportedModel
 from robx.kernels import boxes
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
-from robx.trees import TreeEnsemble
+from robx.trees import Model
 
 #: More pairs of leaves than this, over all rows, are refused: it would take minutes.
 MOST_PAIRS = 20_000_000_000
 
 
 def mean_margin(
-    model: TreeEnsemble | Any,
+    model: Model | Any,
     X: object,
     *,
     sigma: float | ArrayLike | Mapping[str, float] = 0.1,
@@ -87,7 +87,9 @@ def exact_stability(probe: Probe) -> tuple[Floats, Floats]:
 
 def _ensemble_probe(probe: Probe) -> EnsembleProbe:
     if not isinstance(probe, EnsembleProbe):
-        raise UnsupportedModel("A BlackBox has no closed form: use the default draws.")
+        raise UnsupportedModel(
+            "A BlackBox has no closed form, since its trees are not known. Use the default draws."
+        )
     return probe
 
 

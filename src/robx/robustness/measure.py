@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parallel import available_threads, in_threads
+from robx.parameters import is_number, is_whole, require
 from robx.robustness.draws import DrawKind, Draws, make_draws, seed_of
 from robx.robustness.exact import exact_stability
 from robx.robustness.probe import Probe, open_probe
 from robx.tables import parts
-from robx.trees import BlackBox, TreeEnsemble, import_model
-
-Model = TreeEnsemble | BlackBox
+from robx.trees import Model, import_model
 
 #: Rows of a table that are held as numbers at a time.
 PART = 2**17
@@ -76,7 +75,7 @@ def stability(
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
 ) -> Stability:
-    """Measure how firmly the model accepts each row and what lies around it.
+    """Measure how firmly the model accepts each row and its neighbourhood.
 
     The stability of x is the mean minus the standard deviation of the model's score over Gaussian
     noise around x (Definition 4 of Dutta et al., 2022). It is high where the model accepts x,
@@ -87,26 +86,25 @@ def stability(
     model : TreeEnsemble or BlackBox
         From `robx.import_model`, which is called for you on any other model.
     X : table of shape (n, d)
-        The points. A missing value stays missing in every copy. Categories are not perturbed: they
-        have no distance, so a Gaussian step in their codes would mean nothing; every copy keeps the
-        point's own category.
+        The points. A missing value stays missing in every noisy copy. Categories are not perturbed,
+        since a Gaussian step in their codes would not mean anything.
     sigma : float, array of d or mapping from names
         Standard deviation of the noise, in units of `scale`; 0 keeps a column as it is.
     n_draws : int, optional
         Number of noisy copies, K in the paper: 1024 Sobol or 1000 Gaussian draws unless given. A
         power of two is best for Sobol draws.
     scale : array of d, mapping from names, or table, optional
-        Unit of each column. Of a table, such as the training rows, the range of each column (max -
-        min) is taken. Without it columns are taken to be scaled to [0, 1] already, as in the paper;
-        plainly other units then raise.
+        Unit of each column. A table, such as the training rows, gives the range of each column
+        (max - min). Without it columns must be scaled to [0, 1] already, as in the paper; other
+        units raise.
     draws : {"sobol", "gaussian", "exact"}
         Evenly spread draws, the paper's independent ones, or none: "exact" integrates averaged
         forests and single trees in closed form, on one thread.
     rng : int or Generator, optional
-        Seed of the draws; 0 unless given. The same seed gives the same bytes.
+        Seed for the draws; 0 unless given. The same seed gives the same bytes.
     n_threads : int, optional
-        Threads to share the rows; all cores unless given, but one for a `BlackBox`, which may not
-        be safe to call from several. It does not change the result.
+        Threads that share the rows: all cores unless given, but one for a `BlackBox`, which may
+        not be safe to call from several. The result does not depend on it.
 
     Returns
     -------
@@ -160,17 +158,16 @@ def is_stable(
 ) -> NDArray[np.bool_]:
     """Tell which rows pass the stability test, ``stability(...).value >= tau`` (Definition 5).
 
-    Decides in stages of 64, 256 and `n_draws` draws. A row is settled as soon as its stability lies
-    further from `tau` than chance explains, so most rows cost a fraction of the full measurement.
-    Answers differ from those of `stability` on few rows near `tau`; `docs/design.md` has measured
-    rates.
+    Rows are decided in stages of 64, 256 and `n_draws` draws: as soon as a stability lies further
+    from `tau` than chance explains. Most rows cost a fraction of the full measurement. Answers
+    differ from those of `stability` on few rows near `tau`; `docs/design.md` has measured rates.
 
     Parameters
     ----------
     model, X, sigma, n_draws, scale, draws, rng, n_threads
         As for `stability`.
     tau : float
-        The least stability that passes.
+        The minimum stability that passes.
 
     Returns
     -------
@@ -185,8 +182,7 @@ def is_stable(
     >>> is_stable(forest, [[0.95, 0.5, 0.5], [0.55, 0.5, 0.5]], tau=0.8)
     array([ True, False])
     """
-    if not isinstance(tau, int | float | np.integer | np.floating) or not np.isfinite(tau):
-        raise InvalidInput(f"The 'tau' parameter must be a finite number. Got {tau!r} instead.")
+    require(is_number(tau), tau, "tau", "is_stable", "a finite number")
     seed = seed_of(rng)
     return np.concatenate(
         [
@@ -228,10 +224,9 @@ def passes(
 def _doubt(result: Stability, tau: float) -> Floats:
     """How near to tau a stability is not clear yet.
 
-    A multiple of the standard error, and no less than the draws can resolve: runs can be balanced
-    so well that they agree while a threshold lies between two draws. A row that passes may yet
-    fall: one draw in n that shows a drop in score, where none has so far, would lower its stability
-    by what is added here.
+    A multiple of the standard error, and at least what the draws can resolve: runs can agree by
+    balance while a threshold lies between two draws. What passes may yet fall: a draw in n that
+    shows a drop in score for the first time would lower its stability by what is added here.
     """
     n, std = result.n_draws, result.std
     known = np.maximum(CLEAR * result.error, std / np.sqrt(n))
@@ -287,9 +282,6 @@ def _summarise(centre: Floats, sums: Floats, n_draws: int) -> tuple[Floats, Floa
 def _threads(n_threads: int | None) -> int:
     if n_threads is None:
         return available_threads()
-    if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
-        raise InvalidInput(
-            f"The 'n_threads' parameter must be an integer from 1, or None for all cores. "
-            f"Got {n_threads!r} instead."
-        )
+    sound = is_whole(n_threads) and n_threads >= 1
+    require(sound, n_threads, "n_threads", "", "an integer from 1, or None for all cores")
     return int(n_threads)

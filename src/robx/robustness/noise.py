@@ -35,8 +35,9 @@ def per_column(value: Any, names: Sequence[str], parameter: str) -> Floats:
             f"The '{parameter}' parameter must be a number, {len(names)} numbers (one a column) or "
             f"a mapping from column names to numbers. Got {value!r} instead."
         ) from error
-    if not (np.isfinite(numbers) & (numbers >= 0)).all():
-        bad = int((~(np.isfinite(numbers) & (numbers >= 0))).argmax())
+    wrong = ~(np.isfinite(numbers) & (numbers >= 0))
+    if wrong.any():
+        bad = int(wrong.argmax())
         raise InvalidInput(
             f"The '{parameter}' parameter must be finite and not negative. "
             f"Got {numbers[bad]} for column '{names[bad]}'."
@@ -47,16 +48,9 @@ def per_column(value: Any, names: Sequence[str], parameter: str) -> Floats:
 def spread_of(
     sigmas: Floats, scale: Any, names: Sequence[str], read: Callable[[Any], Floats]
 ) -> Floats:
-    """Standard deviation of each column's noise in the column's own units.
+    """Standard deviation of each column's noise, (d,), in the column's own units.
 
-    Parameters
-    ----------
-    sigmas : (d,) float64
-    scale : None, (d,) numbers, mapping or table
-        None is 1 for all; of a table the range of each column counts.
-    names : d column names
-    read : function
-        Reads a table into a matrix.
+    A scale of None is 1 for all; `read` turns a table into a matrix, whose ranges count.
     """
     if scale is None:
         return sigmas
@@ -81,8 +75,6 @@ def _product(sigmas: Floats, scale: Floats, names: Sequence[str]) -> Floats:
         # Noise too small to divide by moves nothing.
         spread = np.where(np.isinf(1 / spread), 0.0, spread)
     if np.isinf(spread).any():
-        raise InvalidInput(
-            f"sigma times scale must be finite. It is not for column "
-            f"'{names[int(np.isinf(spread).argmax())]}'."
-        )
+        column = names[int(np.isinf(spread).argmax())]
+        raise InvalidInput(f"sigma times scale must be finite. It is not for column '{column}'.")
     return spread

@@ -1,11 +1,9 @@
-"""Scenarios: how a model may change after its counterfactuals were handed out.
+"""Scenarios: how a model may change after its counterfactuals were issued.
 
-A scenario holds its parameters and yields new models for any classifier in scikit-learn's form.
-`data` has those that change the rows or the labels, `settings` those that change the estimator;
-`base` is what they share, and `estimators` knows how estimators are copied, seeded and kept to one
-core.
-
-This room trains models. It does not judge them.
+A scenario holds its parameters and trains new models of any classifier in scikit-learn's form.
+`data` has the scenarios that change rows or labels, `settings` those that change the estimator;
+`base` is what they share, and `estimators` copies estimators, sets their seeds and keeps them to
+one core. Nothing here judges models.
 """
 
 from __future__ import annotations

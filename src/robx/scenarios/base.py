@@ -1,4 +1,4 @@
-"""What all scenarios share: which rows the first model sees, and the training of the new ones."""
+"""What all scenarios share: the rows of the first model, and the training of the new models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robx.parameters import check_jobs, check_whole
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.tables import count_rows, take
 
-#: What random numbers are for.
+#: Purposes of random numbers.
 SPLIT, ROWS, SEEDS = range(3)
 
 Rows = NDArray[np.intp]
@@ -28,14 +28,14 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A training that is still to be done.
+    """What one model is to be trained on.
 
     Parameters
     ----------
     estimator : classifier
         Not fitted, with its parameters set.
     rows : array of shape (m,)
-        Rows of the training table, sorted; some may repeat.
+        Sorted positions in the training table; a row may occur more than once.
     labels : array of shape (m,)
         The label for each of these rows.
     """
@@ -47,16 +47,16 @@ class Fit:
 
 @dataclass(frozen=True)
 class Scenario(ABC):
-    """A way in which a model changes: its parameters, and the new models that come of it.
+    """A way in which a model changes: the parameters of the change, and the new models.
 
-    Model k depends on the seed and on k, not on how many models there are, nor on `n_jobs`. Rows
-    keep their order, so that a training where nothing changed gives the same model again.
+    Model k depends on the seed and on k, but not on the number of models or on `n_jobs`. Rows keep
+    their order, so that a training in which nothing changed gives the same model again.
 
-    Estimators are copied. The copies train side by side on one core each, unless their own n_jobs
-    (CatBoost: thread_count) says otherwise. XGBoost, LightGBM and HistGradientBoosting give the
-    same model on any number of cores; CatBoost does not on tens of thousands of rows, so set its
-    thread_count where first and new models must agree to the last digit. Where scikit-learn's
-    random_state is None, each copy gets a seed of its own.
+    Estimators are copied. The copies are trained in parallel on one core each, unless their own
+    n_jobs (CatBoost: thread_count) is set. XGBoost, LightGBM and HistGradientBoosting give the same
+    model on any number of cores. CatBoost does not on tens of thousands of rows: set its
+    thread_count if first and new models must agree to the last digit. If a random_state of
+    scikit-learn is None, each copy gets a seed of its own.
 
     A scenario of your own is a frozen dataclass with the one method `change`.
 
@@ -77,9 +77,9 @@ class Scenario(ABC):
     """
 
     def base_rows(self, n: int, seed: int = 0) -> Rows:
-        """Which of n training rows the first model is trained on.
+        """Rows that the first model is trained on, of n training rows.
 
-        All of them, unless the scenario says otherwise.
+        All of them, unless the scenario defines otherwise.
 
         Parameters
         ----------
@@ -97,14 +97,14 @@ class Scenario(ABC):
 
     @abstractmethod
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
-        """What model k is trained on.
+        """Define what model k is trained on.
 
         Parameters
         ----------
         estimator : classifier
-            A copy for this model: parameters may be set on it.
+            A copy for this model, whose parameters may be set.
         labels : array of shape (n,)
-            The labels of the whole training table: not to be written to.
+            The labels of the whole training table; do not change them.
         k : int
         seed : int
 
@@ -114,21 +114,21 @@ class Scenario(ABC):
         """
 
     def fits(self, estimator: Any, y: Any, n_models: int = 20, seed: int = 0) -> list[Fit]:
-        """What to train, without training it.
+        """List what to train, without training it.
 
         Parameters
         ----------
         estimator : classifier
             In scikit-learn's form: XGBoost, LightGBM, CatBoost, a Pipeline ... It is not changed.
         y : sequence of shape (n,)
-            Labels of the whole training table, also of rows that only the first model sees.
+            Labels of the whole training table, including rows that only the first model sees.
         n_models : int
         seed : int
 
         Returns
         -------
         list of Fit
-            Model k is trained on the k-th.
+            One for each model.
         """
         check_estimator(estimator, "estimator", self._name)
         check_whole(n_models, "n_models", self._name)
@@ -142,7 +142,7 @@ class Scenario(ABC):
             if missing:
                 raise InvalidInput(
                     f"{self!r} leaves model {k + 1} no row of class {missing[0]!r}, of which y "
-                    f"has {(labels == missing[0]).sum()}. Change fewer rows, or add some of it."
+                    f"has {(labels == missing[0]).sum()}. Change fewer rows, or add rows of it."
                 )
             fits.append(fit)
         return fits
@@ -165,13 +165,13 @@ class Scenario(ABC):
         X : table of shape (n, d)
             The whole training table, in the form that the estimator takes.
         n_jobs : int, optional
-            Models to train at a time, as in joblib; as many as there are cores unless given.
-            ``joblib.parallel_config`` may put other workers in the place of threads.
+            Number of models to train at a time, as in joblib; by default the number of cores.
+            ``joblib.parallel_config`` can replace the threads by other workers.
 
         Returns
         -------
         iterator of fitted classifiers
-            In order, trained as they are asked for, some at a time.
+            In order, trained on demand, some at a time.
         """
         check_jobs(n_jobs, self._name)
         labels = read_labels(y)
@@ -188,12 +188,12 @@ class Scenario(ABC):
 
 
 def stream(seed: int, *purpose: int) -> np.random.Generator:
-    """Random numbers for one purpose, apart from those that the seed alone would give."""
+    """Random numbers for one purpose, independent of those of the seed itself."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=purpose))
 
 
 def read_labels(y: Any) -> NDArray[Any]:
-    """Read one label for each row; at least two classes."""
+    """Read labels, one for each row, of at least two classes."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise InvalidInput(f"y must hold one label for each row. Got shape {labels.shape}.")
@@ -203,7 +203,7 @@ def read_labels(y: Any) -> NDArray[Any]:
         odd = [label for label in labels if not isinstance(label, kind)]
         if odd:
             raise InvalidInput(
-                "y must hold numbers or text, not both, and none may be missing. Got "
+                "y must hold numbers or text, not both, without missing values. Got "
                 f"{odd[0]!r} among {'text' if is_text else 'numbers'}."
             )
         labels = labels if is_text else np.array(labels.tolist())  # from a nullable column
@@ -217,12 +217,12 @@ def read_labels(y: Any) -> NDArray[Any]:
 
 
 def _trained(fits: Sequence[Fit], X: Any, title: str, n_jobs: int) -> Iterator[Any]:
-    """Train some at a time, so that nothing runs on while the caller looks at the models."""
-    config = sklearn.get_config()  # which scikit-learn keeps for each thread
+    """Train some at a time, so that nothing runs on while the caller uses the models."""
+    config = sklearn.get_config()  # scikit-learn has one for each thread
     size = 2 * effective_n_jobs(n_jobs)
     for first in range(0, len(fits), size):
         tasks = (delayed(_train)(fit, X, config) for fit in fits[first : first + size])
-        # Forests that are trained side by side mix up Python's warning filters.
+        # Forests that are trained in parallel disturb Python's warning filters.
         with warnings.catch_warnings():
             trained = Parallel(n_jobs, prefer="threads")(tasks)
         for k, (fit, error) in enumerate(trained, first + 1):
@@ -235,7 +235,7 @@ def _trained(fits: Sequence[Fit], X: Any, title: str, n_jobs: int) -> Iterator[A
 
 
 def first_sentence(error: Exception) -> str:
-    """Give what a library says first, without the places in its code that it names."""
+    """Give the first sentence of a library's error, without places in its source code."""
     said = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
     said = re.sub(r"^(?:\[[\d:]+\] )?(?:\S+\.\w+:\d+: )?", "", said.split("Stack trace")[0])
     return re.sub(r" at \S+, line \d+\s*\.?$", "", said).rstrip(" .") + "."
@@ -243,7 +243,7 @@ def first_sentence(error: Exception) -> str:
 
 def _train(fit: Fit, X: Any, config: dict[str, Any]) -> tuple[Fit, Exception | None]:
     try:
-        # HistGradientBoosting has no n_jobs: it takes what OpenMP gives it.
+        # HistGradientBoosting has no n_jobs: it uses all that OpenMP allows.
         with sklearn.config_context(**config), threadpool_limits(1, user_api="openmp"):
             fit.estimator.fit(take(X, fit.rows), fit.labels)
     except Exception as error:

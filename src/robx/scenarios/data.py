@@ -13,13 +13,13 @@ from robx.parameters import check_number, check_whole
 from robx.scenarios.base import ROWS, SEEDS, Fit, Scenario, stream
 from robx.scenarios.estimators import set_seeds
 
-#: Draws of rows before one that lacks a class is taken.
+#: Maximum number of draws until every class has a row.
 MOST_DRAWS = 1000
 
 
 @dataclass(frozen=True)
 class DropRows(Scenario):
-    """Each new model lacks k random rows: the paper's minor change (i).
+    """Each new model is trained without k random rows: the paper's minor change (i).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class DropRows(Scenario):
 
 @dataclass(frozen=True)
 class Bootstrap(Scenario):
-    """Each new model sees as many rows as there are, drawn with replacement.
+    """Each new model is trained on a bootstrap: n of the n rows, drawn with replacement.
 
     Examples
     --------
@@ -79,14 +79,14 @@ class Bootstrap(Scenario):
 
 @dataclass(frozen=True)
 class LabelFlips(Scenario):
-    """Each new model is told another class for a share of the rows.
+    """Each new model is trained with wrong labels for a random share of the rows.
 
-    Of two classes this is the other one, of more any other at random.
+    Of more than two classes, the wrong one is drawn at random.
 
     Parameters
     ----------
     share : float
-        Above 0 and below 1. At least one label is changed.
+        Above 0 and below 1. At least one label changes.
 
     Examples
     --------
@@ -116,18 +116,18 @@ class LabelFlips(Scenario):
 
 @dataclass(frozen=True)
 class MoreData(Scenario):
-    """The table is in order of time; each new model sees more of its beginning, up to all of it.
+    """Each new model is trained on more rows of a table that is in order of time.
 
-    The first model sees the share `first`. The rest of the table comes in `steps` equal steps:
-    model k is trained after the k-th. Where more models are asked for, they go round: the same rows
-    again, with a new seed where the estimator has one.
+    The first model sees the share `first` of the rows. The other rows arrive in `steps` equal
+    steps, and model k is trained after step k. Further models start again with the rows of step 1,
+    with a new seed if the estimator has one.
 
     Parameters
     ----------
     first : float
         Above 0 and below 1.
     steps : int
-        As many as models are usually asked for, unless given.
+        20 by default, the default number of models.
 
     Examples
     --------
@@ -169,14 +169,14 @@ class MoreData(Scenario):
 
 @dataclass(frozen=True)
 class Subsample(Scenario):
-    """Each new model sees a random share of the rows, drawn without replacement.
+    """Each new model is trained on a random share of the rows, drawn without replacement.
 
-    A draw that lacks a class is drawn again.
+    A draw in which a class is missing is repeated.
 
     Parameters
     ----------
     share : float
-        Above 0 and below 1. Models of smaller shares differ more.
+        Above 0 and below 1. Models on smaller shares differ more.
 
     Examples
     --------

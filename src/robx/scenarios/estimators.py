@@ -1,4 +1,4 @@
-"""Copies of estimators, ready for training: their seeds set, and on one core each."""
+"""Copies of estimators that are ready for training, with seeds and on one core each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.base import clone, is_classifier
 
 from robx.errors import InvalidInput
 
-#: Libraries that take all cores, and a fixed seed, unless told otherwise; and what to tell them.
-#: CatBoost writes a log into the working folder, where trainings side by side would meet.
+#: Parameters for libraries that by default use all cores (and a fixed seed). CatBoost writes a log
+#: into the working folder, where parallel trainings would collide.
 ONE_CORE: dict[str, dict[str, Any]] = {
     "xgboost": {"n_jobs": 1},
     "lightgbm": {"n_jobs": 1},
@@ -24,7 +24,7 @@ def check_estimator(estimator: Any, name: str, owner: str) -> None:
     """Refuse what is not a classifier in scikit-learn's form."""
     verbs = ("fit", "get_params", "set_params")
     is_sound = not isinstance(estimator, type) and all(hasattr(estimator, v) for v in verbs)
-    # Some, such as a StackingClassifier, have their predict_proba only once they are fitted.
+    # Some, such as a StackingClassifier, have predict_proba only after they are fitted.
     if not is_sound or not (hasattr(estimator, "predict_proba") or is_classifier(estimator)):
         raise InvalidInput(
             f"The '{name}' parameter of {owner} must be a classifier in scikit-learn's form, with "
@@ -36,17 +36,17 @@ def check_parameter(estimator: Any, name: str, owner: str) -> None:
     """Refuse to vary a parameter that the estimator does not have."""
     if name not in _parameters(estimator):
         raise InvalidInput(
-            f"{owner} cannot vary '{name}': {_named(estimator)} has no such parameter. Its "
-            "get_params() lists what there is."
+            f"{owner} cannot vary '{name}': {_named(estimator)} has no such parameter. Choose one "
+            "of its get_params()."
         )
 
 
 def fresh(estimator: Any, rng: np.random.Generator) -> Any:
-    """An unfitted copy whose training can be repeated and takes one core.
+    """Make an unfitted copy whose training can be repeated and takes one core.
 
-    What its user has set stays. A random_state of None, which in scikit-learn means another model
-    at every training, becomes a seed from `rng`; XGBoost, LightGBM and CatBoost have a fixed seed
-    of their own then, and keep it.
+    Parameters that are set stay. A random_state of None, with which scikit-learn gives another
+    model at every training, becomes a seed from `rng`; XGBoost, LightGBM and CatBoost then have a
+    fixed seed of their own, and keep it.
     """
     copy = _unfitted(estimator)
     have = _parameters(copy)
@@ -61,7 +61,7 @@ def fresh(estimator: Any, rng: np.random.Generator) -> Any:
 
 
 def set_seeds(estimator: Any, rng: np.random.Generator) -> bool:
-    """Give the estimator and all inside it new seeds; whether there were any to give."""
+    """Give the estimator and those inside it new seeds; return whether there are any."""
     have = _parameters(estimator)
     seeds = {}
     for start in _parts(estimator):
@@ -74,7 +74,7 @@ def set_seeds(estimator: Any, rng: np.random.Generator) -> bool:
 
 
 def _unfitted(estimator: Any) -> Any:
-    """A copy. scikit-learn's clone refuses CatBoost with lists, such as its cat_features."""
+    """Copy an estimator; scikit-learn's clone refuses CatBoost with lists as parameters."""
     if _library(estimator) == "catboost":
         return type(estimator)(**deepcopy(estimator.get_params()))
     try:
@@ -84,7 +84,7 @@ def _unfitted(estimator: Any) -> Any:
 
 
 def _parts(estimator: Any) -> dict[str, Any]:
-    """The estimator and those inside it, by what the names of their parameters start with."""
+    """The estimator and those inside it, by the prefix of their parameters' names."""
     inside = {
         f"{name}__": value
         for name, value in estimator.get_params().items()
@@ -94,7 +94,7 @@ def _parts(estimator: Any) -> dict[str, Any]:
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
-    """All parameters by name, also those that CatBoost does not list until they are set."""
+    """All parameters by name, including those that CatBoost lists only when they are set."""
     unset = {
         start + name: parameter.default
         for start, part in _parts(estimator).items()

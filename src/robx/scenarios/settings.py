@@ -1,4 +1,4 @@
-"""Scenarios in which the estimator changes; the paper's moderate change is among them."""
+"""Scenarios in which the estimator changes, among them the paper's moderate change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
-from robx.parameters import check_whole
+from robx.parameters import check_whole, require
 from robx.scenarios.base import SEEDS, SPLIT, Fit, Scenario, stream
 from robx.scenarios.estimators import check_estimator, check_parameter, fresh, set_seeds
 
@@ -19,14 +19,14 @@ from robx.scenarios.estimators import check_estimator, check_parameter, fresh, s
 class Hyperparameter(Scenario):
     """Each new model has one hyperparameter changed: the paper's minor change (ii).
 
-    Model k takes the k-th of all pairs of a name and a value in `vary`. Where more models are asked
-    for, they go round, and the same models come again.
+    Model k takes the k-th pair of a name and a value in `vary`. Further models start again with the
+    first pair, and are the same models.
 
     Parameters
     ----------
     vary : mapping from names to sequences
-        Parameters of the estimator and the values to give them. In a Pipeline they are named as
-        its own set_params names them: "model__max_depth".
+        Parameters of the estimator, and values for them. Those of a Pipeline have the names that
+        its set_params takes, such as "model__max_depth".
 
     Examples
     --------
@@ -64,9 +64,9 @@ class OtherHalf(Scenario):
     """The first model is trained on a random half of the rows, the new ones on the other half.
 
     With `vary`, this is the paper's moderate change: each new model has one hyperparameter changed,
-    as in `Hyperparameter`. Without, each gets a new seed where the estimator has one; an estimator
-    that makes no use of it, such as XGBoost without subsampling, gives the same model every time,
-    so that one is enough.
+    as in `Hyperparameter`. Without it, each gets a new seed if the estimator has one. An estimator
+    that does not use its seed, such as XGBoost without subsampling, gives the same model every
+    time, so that one is enough.
 
     Parameters
     ----------
@@ -112,10 +112,10 @@ class OtherHalf(Scenario):
 
 @dataclass(frozen=True)
 class NewSeed(Scenario):
-    """Only the seed changes: every random_state of the estimator, and of those inside it.
+    """Only the seed changes: every random_state of the estimator and of estimators inside it.
 
-    An estimator that makes no use of it, such as XGBoost without subsampling, gives the same model
-    every time.
+    An estimator that does not use its seed, such as XGBoost without subsampling, gives the same
+    model every time.
 
     Examples
     --------
@@ -140,10 +140,10 @@ class NewSeed(Scenario):
 
 @dataclass(frozen=True)
 class OtherLibrary(Scenario):
-    """Other estimators take the place of the first, on the same rows.
+    """Other estimators replace the first one, on the same rows.
 
-    Model k takes the k-th. Where more models are asked for, they go round, with new seeds where the
-    estimators have any.
+    Model k is the k-th estimator. Further models start again with the first one, with new seeds
+    if the estimators have any.
 
     Parameters
     ----------
@@ -163,11 +163,9 @@ class OtherLibrary(Scenario):
     estimators: Sequence[Any]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.estimators, list | tuple) or not self.estimators:
-            raise InvalidInput(
-                "The 'estimators' parameter of OtherLibrary must be a list of at least one "
-                f"classifier. Got {self.estimators!r} instead."
-            )
+        sound = isinstance(self.estimators, list | tuple) and len(self.estimators) > 0
+        expected = "a list of at least one classifier"
+        require(sound, self.estimators, "estimators", "OtherLibrary", expected)
         for estimator in self.estimators:
             check_estimator(estimator, "estimators", "OtherLibrary")
         object.__setattr__(self, "estimators", tuple(self.estimators))
@@ -185,7 +183,7 @@ class OtherLibrary(Scenario):
 
 
 def _read_vary(vary: Any, owner: str) -> dict[str, tuple[Any, ...]]:
-    """A copy that nobody else changes, with plain numbers."""
+    """Copy the mapping, with plain numbers."""
     wanted = f"The 'vary' parameter of {owner} must be a mapping from names to lists of values"
     if not isinstance(vary, Mapping):
         raise InvalidInput(f"{wanted}, such as {{'max_depth': [3, 5]}}. Got {vary!r} instead.")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.arrays import Floats, same, same_rows
+from robx.arrays import Bools, Floats, same, same_rows
 from robx.kernels import grids
 from robx.schema.rules import Rules
 
 #: Branch-and-bound nodes before the solver gives its best so far.
 NODE_LIMIT = 2000
+#: A value that is off its grid by less than this share of a step is on it.
+GRID_SLACK = 1e-9
+#: Columns that are tried both ways: staying outside of their range or grid, and moving onto it.
+MOST_STAYING = 4
 
 
 def project(
@@ -31,11 +38,47 @@ def project(
     within = (out >= bounds[0]) & (out <= bounds[1]) & np.isfinite(out)
     possible = np.asarray((within | same(out, X) | rules.follows).all(axis=1))
     for i in np.flatnonzero(possible & ~rules.keeps(out, X)):
-        found = _solve(rules, Z[i], X[i], bounds[0][i], bounds[1][i], out[i])
-        possible[i] = found is not None
-        if found is not None:
-            out[i] = found
+        found = [
+            point
+            for low, high in _ways_to_stay(rules, X[i], bounds[0][i], bounds[1][i])
+            if (point := _solve(rules, Z[i], X[i], low, high, out[i])) is not None
+        ]
+        possible[i] = bool(found)
+        if found:
+            wanted = np.where(np.isfinite(Z[i]), Z[i], out[i])
+            away = np.nansum(np.abs(np.array(found) - wanted) * rules.unit(1), axis=1)
+            out[i] = found[int(away.argmin())]
     return out, possible
+
+
+def _ways_to_stay(
+    rules: Rules, x: Floats, low: Floats, high: Floats
+) -> Iterator[tuple[Floats, Floats]]:
+    """Give bounds for each choice of columns that stay outside of their range or grid.
+
+    What an applicant has is always allowed, and the solver knows only ranges and grids.
+    """
+    kind, numerator, denominator, *_ = rules.grid
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = x / (numerator / denominator)
+        off_grid = (kind == grids.STEP) & (np.abs(steps - np.rint(steps)) > GRID_SLACK)
+        outside = (x < low) | (x > high) | off_grid
+    moves = ((low != x) | (high != x)) & ~rules.follows
+    loose = outside & moves & (kind != grids.LEVELS) & _tied(rules)
+    columns = np.flatnonzero(loose)[:MOST_STAYING]
+    for stays in product((False, True), repeat=len(columns)):
+        held = columns[np.array(stays, dtype=bool)]
+        bounds = low.copy(), high.copy()
+        bounds[0][held] = bounds[1][held] = x[held]
+        yield bounds
+
+
+def _tied(rules: Rules) -> Bools:
+    """Columns that relations name, with the causes of those that follow from others: (d,) bool."""
+    names = (rules.relations_in_numbers.matrix != 0).any(axis=0)
+    for j, causes in rules.effects_in_numbers.from_last():
+        names |= (causes != 0) & names[j]
+    return np.asarray(names)
 
 
 def _solve(
@@ -49,11 +92,8 @@ def _solve(
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - loads slowly
 
     matrix, bound = rules.relations_in_numbers.matrix, rules.relations_in_numbers.bound
-    names = (matrix != 0).any(axis=0)
-    for j, causes in rules.effects_in_numbers.from_last():
-        names |= (causes != 0) & names[j]
     wide = [side[0] for side in rules.reach(x[None], low[None], high[None])]
-    tied = [int(j) for j in np.flatnonzero(names & ~np.isnan(start))]
+    tied = [int(j) for j in np.flatnonzero(_tied(rules) & ~np.isnan(start))]
     known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)
     unit = rules.unit(1)
     wanted = np.where(np.isfinite(z), z, start)
@@ -137,7 +177,7 @@ def _parts(
         return [1.0], (low, high, False)
     step = numerator[j] / denominator[j]
     with np.errstate(over="ignore"):
-        least, most = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+        least, most = np.ceil(low / step - GRID_SLACK), np.floor(high / step + GRID_SLACK)
     if least > most:  # no step lies within: what the applicant has stays
         return [1.0], (x, x, False)
     return [step], (least, most, True)

@@ -290,9 +290,11 @@ class Rules:
     # --- what is broken, what it costs -----------------------------------------------------------
 
     def broken(self, Z: Floats, X: Floats) -> list[list[str]]:
-        """Name, for each point, what it breaks for its applicant."""
-        bounds = self.bounds(X)
-        outside = self._outside(Z, X, bounds) & ~self.follows
+        """Name, for each point, what it breaks for its applicant.
+
+        What was seen bounds our advice, not what a caller brings.
+        """
+        outside = self._outside(Z, X, self.stated_bounds(X)) & ~self.follows
         tied = [(c.names, c.broken(Z, X)) for c in self.constraints]
         found: list[list[str]] = []
         for i in range(len(Z)):
@@ -314,16 +316,13 @@ class Rules:
         # A table in double precision may hold what came from one in single precision.
         settled |= same(self._in_single.settle(Z, X, bounds), Z)
         with np.errstate(invalid="ignore"):
-            beyond = (bounds[0] > Z) | (bounds[1] < Z)
-            # What was seen bounds our advice, not what a caller brings.
-            stated = np.array([f.low is not None or f.high is not None for f in self.features])
-            moved = np.array([f.change != "any" for f in self.features])
+            beyond = ((bounds[0] > Z) | (bounds[1] < Z)) & (Z != X)
         free = (
             np.array([f.kind == "continuous" and f.resolution is None for f in self.features])
             & ~self.whole
         )
         known = ~np.isnan(Z) & ~np.isnan(X)
-        outside = (known & beyond & (Z != X) & (stated | moved)) | (~(free & known) & ~settled)
+        outside = (known & beyond) | (~(free & known) & ~settled)
         return np.asarray(outside | np.isinf(Z))
 
     def _complaint(self, f: Feature, z: float, x: float) -> str:

@@ -1,31 +1,33 @@
-"""The door for tables, both ways: any frame or array in, numbers inside, the same kind out.
+"""Tables, both ways: any frame or array in, numbers inside, the same kind out.
 
-`reading` turns a table into one float64 matrix. `storage` and `columns` know how single columns are
-stored; `writing` puts points back into a table of the user's kind, and `packing` (with `words`)
-turns tables into JSON and back.
+`frames` tells which library a table is of, `reader` makes one float64 matrix of it. `storage` and
+`columns` know how single columns are stored; `writer` puts points back into a table of the user's
+kind, and `serialization` turns tables into plain data for JSON and back.
 """
 
 from __future__ import annotations
 
-from robx.tables.packing import pack, unpack
+from robx.tables.frames import (
+    as_named_frame,
+    as_pandas,
+    column_names,
+    count_rows,
+    in_order,
+    parts,
+    positions,
+    take,
+)
 from robx.tables.reader import (
     Category,
     Column,
-    as_named_frame,
-    as_pandas,
     check_columns,
-    column_names,
-    count_rows,
     distinct_values,
-    in_order,
     number_column,
-    parts,
-    positions,
     read_matrix,
-    take,
 )
+from robx.tables.serialization import pack, unpack
 from robx.tables.storage import Storage
-from robx.tables.writer import Layout, rewrite, write
+from robx.tables.writer import Layout, rewrite, rewrite_and_read, write
 
 __all__ = [
     "Category",
@@ -45,6 +47,7 @@ __all__ = [
     "positions",
     "read_matrix",
     "rewrite",
+    "rewrite_and_read",
     "take",
     "unpack",
     "write",

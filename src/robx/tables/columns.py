@@ -1,8 +1,7 @@
-"""The values of one column: read from its library, built into it again, joined.
+"""The values of one column: checked, built into its library, put in the place of others.
 
-Every column has a neutral form, the pair (values, missing): numbers and flags are a numpy array of
-their own width, text and categories an array of objects, and `missing` is a mask. NaN is a value of
-its own where the library tells it from a missing one.
+Between libraries a column is the pair (values, missing): numbers and flags are a numpy array of
+their own width, text and categories an array of objects, and `missing` is a mask.
 
 What dtypes there are, and which one to build, is the business of `robx.tables.storage`.
 """
@@ -10,84 +9,41 @@ What dtypes there are, and which one to build, is the business of `robx.tables.s
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Bools, Floats, Ints
 from robx.errors import InvalidInput
-from robx.tables.storage import Kind, Storage, is_missing, library, one_chunk
+from robx.tables.frames import Kind, library
+from robx.tables.storage import Storage, is_missing, one_chunk
 
-Neutral = tuple[NDArray[Any], NDArray[np.bool_]]
-
-
-# --- read -----------------------------------------------------------------------------------------
+Values = tuple[NDArray[Any], Bools]
 
 
-def read(column: Any, store: Storage, kind: Kind) -> Neutral:
-    """A column's values in the neutral form, copied."""
-    if store.is_plain:
-        values = np.array(column, dtype=store.dtype)
-        return values, is_missing(values) if values.dtype == object else np.zeros(len(values), bool)
-    if hasattr(store.dtype, "pyarrow_dtype"):
-        column, kind = library("pyarrow").chunked_array(column), "pyarrow"
-    zero = store.is_number and 0
-    if kind == "pandas":
-        missing = np.array(column.isna(), dtype=bool)
-        if store.number:
-            return column.to_numpy(dtype=store.number, na_value=zero, copy=True), missing
-        return _objects(column.astype(object).tolist()), missing
-    missing = np.array(column.is_null(), dtype=bool)
-    if store.number:
-        filled = column.fill_null(zero).to_numpy()
-        return np.array(filled, dtype=store.number), missing
-    return _objects(column.to_list() if kind == "polars" else column.to_pylist()), missing
+# --- check ----------------------------------------------------------------------------------------
 
 
-def _objects(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
-    plain = values.tolist() if isinstance(values, np.ndarray) else values
-    plain = [value.item() if isinstance(value, np.generic) else value for value in plain]
-    return np.fromiter(plain, dtype=object, count=len(plain))
+def as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    """A caller's values as an array; what is not one yet becomes an array of objects."""
+    if isinstance(values, np.ndarray):
+        return values
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
-# --- build ----------------------------------------------------------------------------------------
-
-
-def neutral(values: Any, store: Storage, name: str) -> Neutral:
-    """A caller's values in the neutral form of a column; what it cannot hold is an error."""
-    given = values if isinstance(values, np.ndarray) else _objects(list(values))
-    if store.number and store.dtype != object:
-        out, missing = _numbers(given, store, name)
-    else:
-        out, missing = _objects_of(given, store, name)
+def checked(given: NDArray[Any], store: Storage, name: str) -> Values:
+    """A caller's values as a column can hold them; what it cannot hold is an error."""
+    missing = is_missing(given)
     if missing.any() and store.is_plain and store.dtype.kind not in "fO":
-        raise refused(None, store, name)
-    return out, missing
-
-
-def pick(values: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
-    """Some of a caller's values."""
-    given = values if isinstance(values, np.ndarray) else _objects(list(values))
-    return given[rows]
-
-
-def has_missing(values: Any) -> bool:
-    """Whether a caller's values hold a missing one."""
-    given = values if isinstance(values, np.ndarray) else _objects(list(values))
-    if given.dtype.kind == "f":
-        return bool(np.isnan(given).any())
-    return given.dtype.kind == "O" and bool(is_missing(given).any())
-
-
-def _objects_of(given: NDArray[Any], store: Storage, name: str) -> Neutral:
-    out = _objects(given)
-    missing = is_missing(out)
+        raise _refused(None, store, name)
+    if store.number and store.dtype != object:
+        return _numbers(given, missing, store, name), missing
+    objects = as_array(given.tolist())
     known = frozenset(store.categories)
-    is_cut = store.is_plain and store.dtype.kind == "U"
-    width = store.dtype.itemsize // 4 if is_cut else None
-    for value in [] if store.dtype == object and not store.number else out[~missing]:
+    width = store.dtype.itemsize // 4 if store.is_plain and store.dtype.kind == "U" else None
+    for value in [] if store.dtype == object and not store.number else objects[~missing]:
         if store.has_fixed_categories:
             fits = isinstance(value, Hashable) and value in known
         elif store.number:
@@ -95,12 +51,11 @@ def _objects_of(given: NDArray[Any], store: Storage, name: str) -> Neutral:
         else:
             fits = not store.is_text or isinstance(value, str)
         if not fits or (width is not None and len(value) > width):
-            raise refused(value, store, name)
-    return out, missing
+            raise _refused(value, store, name)
+    return objects, missing
 
 
-def refused(value: object, store: Storage, name: str) -> InvalidInput:
-    """The error for a value that a column cannot hold."""
+def _refused(value: object, store: Storage, name: str) -> InvalidInput:
     plain = value.item() if isinstance(value, np.generic) else value
     if store.has_fixed_categories:
         return InvalidInput(
@@ -109,122 +64,97 @@ def refused(value: object, store: Storage, name: str) -> InvalidInput:
     return InvalidInput(f"Column '{name}' holds {store.dtype}; {plain!r} cannot be written to it.")
 
 
-def _numbers(given: NDArray[Any], store: Storage, name: str) -> Neutral:
+def _numbers(given: NDArray[Any], missing: Bools, store: Storage, name: str) -> NDArray[Any]:
+    """Numbers in the dtype of a column, NaN or 0 where one is missing."""
     target = np.dtype(store.number)
-    if given.dtype == target == np.float64 and not store.is_integer:  # the common case, in a hurry
-        return given.copy(), np.isnan(given)
-    if given.dtype.kind not in "biuf":
-        given, missing = _plain_numbers(_objects(given), target, store, name)
-    else:
-        missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(len(given), bool)
-    solid = np.where(missing, given.dtype.type(0), given)
-    with np.errstate(all="ignore"):
-        out = solid.astype(target)
-        held = _held(solid, out)
-    if store.is_integer and solid.dtype.kind == "f":
-        held &= solid == np.rint(solid)
-    if not held.all():
-        raise refused(solid[~held][0], store, name)
+    solid: NDArray[Any] = given[~missing]
+    if solid.dtype.kind != "f":
+        solid = as_array(solid.tolist())
+        if odd := [value for value in solid if not isinstance(value, Real)]:
+            raise _refused(odd[0], store, name)
+        if not (target.kind in "iu" and all(isinstance(value, Integral) for value in solid)):
+            try:
+                solid = solid.astype(np.float64)
+            except OverflowError:
+                raise _refused(max(solid, key=abs), store, name) from None
+    fits = _fits(solid, target)
+    if store.family != "float" and solid.dtype != object:
+        fits &= solid == np.rint(solid)
+    if not fits.all():
+        raise _refused(solid[~fits][0], store, name)
+    out = np.full(len(given), np.nan if target.kind == "f" else 0, dtype=target)
+    out[~missing] = solid
+    return out
+
+
+def _fits(numbers: NDArray[Any], target: np.dtype[Any]) -> Bools:
+    """Where numbers survive a cast, but for the rounding of a float and the parts of one."""
     if target.kind == "f":
-        out[missing] = np.nan
-    return out, missing
+        with np.errstate(over="ignore"):
+            return np.asarray(np.isfinite(numbers.astype(target)) | ~np.isfinite(numbers))
+    low, high = (np.iinfo(target).min, np.iinfo(target).max + 1) if target.kind != "b" else (0, 2)
+    fits = (numbers >= low) & (numbers < high)  # both ends are exact as floats too
+    return np.asarray(fits, dtype=bool)
 
 
-def _plain_numbers(
-    values: NDArray[Any], target: np.dtype[Any], store: Storage, name: str
-) -> Neutral:
-    """Objects as numbers: Python's whole numbers stay exact where the column's are."""
-    missing = is_missing(values)
-    real = values[~missing]
-    for value in real:
-        if not isinstance(value, Real):
-            raise refused(value, store, name)
-    exact = target.kind in "iu" and all(isinstance(value, Integral) for value in real)
-    try:
-        numbers = real.astype(target if exact else np.float64)
-    except OverflowError:
-        raise refused(max(real, key=abs), store, name) from None
-    out = np.zeros(len(values), dtype=numbers.dtype)
-    out[~missing] = numbers
-    return out, missing
+# --- build ----------------------------------------------------------------------------------------
 
 
-def _held(given: NDArray[Any], cast: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where numbers survived a cast, but for the rounding of a float."""
-    if cast.dtype.kind == "f":
-        return np.asarray(np.isfinite(cast) | ~np.isfinite(given))
-    if cast.dtype.kind == "b":
-        return np.asarray((given == 0) | (given == 1))
-    if given.dtype.kind == "f":  # both ends are exact as floats: the upper one is a power of two
-        limits = np.iinfo(cast.dtype)
-        return np.asarray((given >= float(limits.min)) & (given < float(limits.max // 2 + 1) * 2))
-    return np.asarray((cast.astype(given.dtype) == given) & ((cast >= 0) == (given >= 0)))
-
-
-def build(values: NDArray[Any], missing: NDArray[np.bool_], store: Storage, kind: Kind) -> Any:
-    """A column of a library from the neutral form; it may keep the arrays that it is given."""
+def build(values: NDArray[Any], missing: Bools, store: Storage, kind: Kind) -> Any:
+    """A column of a library (an array, for pandas) of what `checked` gave, which it may keep."""
     if store.is_plain:
-        return _build_plain(values, missing, store, kind)
-    if hasattr(store.dtype, "pyarrow_dtype"):
-        pd, pa = library("pandas"), library("pyarrow")
-        inner = replace(store, dtype=store.dtype.pyarrow_dtype)
-        whole = pa.chunked_array([build(values, missing, inner, "pyarrow")])
-        return pd.Series(pd.arrays.ArrowExtensionArray(whole))
-    if kind == "pyarrow":
-        return _build_arrow(values, missing, store)
+        if store.dtype == object:
+            blanks = {"None": None, "nan": float("nan")}
+            values = values.copy()
+            values[missing] = blanks[store.blank] if store.blank in blanks else library("pandas").NA
+        return values.astype(store.dtype, copy=False)
     if not store.number:
         values[missing] = None
+    if kind == "pandas" and store.has_fixed_categories:
+        return library("pandas").Categorical(values, dtype=store.dtype)
+    if kind == "pandas" and store.number and store.backing == "nullable":
+        return store.dtype.construct_array_type()(values, missing)
+    pa, dtype = library("pyarrow"), getattr(store.dtype, "pyarrow_dtype", store.dtype)
+    if store.number:
+        arrow = pa.array(values, mask=missing, from_pandas=False)
+        arrow = arrow.cast(dtype, safe=False) if isinstance(dtype, pa.DataType) else arrow
+    elif not isinstance(dtype, pa.DataType):
+        arrow = pa.array(values, type=pa.large_string())
+    else:  # what a dictionary lacks is added at its end, for it is not part of the dtype
+        arrow = pa.array([*store.categories, *values], type=dtype)[len(store.categories) :]
     if kind == "polars":
-        pl = library("polars")
-        if not store.number:
-            return pl.Series(values.tolist(), dtype=store.dtype)
-        column = pl.Series(values).cast(store.dtype)
-        return column.zip_with(pl.Series(~missing), column.clear(len(column)))
-    pd = library("pandas")
-    if store.is_category:
-        codes = _codes(values, missing, store.categories)
-        return pd.Series(pd.Categorical.from_codes(codes, dtype=store.dtype))
-    if store.number:
-        return pd.Series(store.dtype.construct_array_type()(values, missing))
-    return pd.Series(values, dtype=store.dtype)
+        return library("polars").from_arrow(arrow).cast(dtype)
+    return arrow if kind == "pyarrow" else store.dtype.__from_arrow__(arrow)
 
 
-def _build_plain(
-    values: NDArray[Any], missing: NDArray[np.bool_], store: Storage, kind: Kind
-) -> Any:
-    if store.dtype == object:
-        values = _objects(values)
-        blanks = {"None": None, "nan": float("nan")}
-        values[missing] = blanks[store.blank] if store.blank in blanks else library("pandas").NA
-    out = values.astype(store.dtype, copy=False)
-    return out if kind == "numpy" else library("pandas").Series(out, dtype=store.dtype)
+def as_floats(column: Any, kind: Kind) -> Floats:
+    """A column of numbers, or an array of pandas, as float64; what is missing becomes NaN."""
+    if _is_in_arrow(column, kind):
+        column, kind = library("pyarrow").array(column), "pyarrow"
+    if kind == "polars":
+        out = column.cast(library("polars").Float64).to_numpy()
+    elif kind == "pyarrow":
+        out = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+    elif isinstance(column.dtype, np.dtype):
+        out = column if column.dtype != object else np.where(is_missing(column), np.nan, column)
+    else:
+        out = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(out, dtype=np.float64)
 
 
-def _build_arrow(values: NDArray[Any], missing: NDArray[np.bool_], store: Storage) -> Any:
-    pa = library("pyarrow")
-    if store.number:
-        return pa.array(values, mask=missing, from_pandas=False).cast(store.dtype, safe=False)
-    if not store.is_category:
-        return pa.array(values, mask=missing, type=store.dtype)
-    # The dictionary is no part of the dtype: what it lacks is added at its end.
-    categories = [*dict.fromkeys([*store.categories, *values[~missing]])]
-    codes = pa.array(_codes(values, missing, categories), mask=missing)
-    return pa.DictionaryArray.from_arrays(
-        codes.cast(store.dtype.index_type),
-        pa.array(categories, type=store.dtype.value_type),
-        ordered=store.dtype.ordered,
-    )
+def as_objects(column: Any, kind: Kind) -> NDArray[Any]:
+    """The values of a column as objects, None where one is missing."""
+    objects = as_array(column.to_pylist() if kind == "pyarrow" else column.to_list())
+    objects[is_missing(objects)] = None
+    return objects
 
 
-def _codes(
-    values: NDArray[Any], missing: NDArray[np.bool_], categories: Sequence[Any]
-) -> NDArray[np.int64]:
-    code = {category: i for i, category in enumerate(categories)}
-    pairs = zip(values, missing, strict=True)
-    return np.array([-1 if blank else code[value] for value, blank in pairs], dtype=np.int64)
+def _is_in_arrow(column: Any, kind: Kind) -> bool:
+    """Whether a column of pandas is one of pyarrow inside."""
+    return kind == "pandas" and hasattr(column.dtype, "pyarrow_dtype")
 
 
-# --- put together ---------------------------------------------------------------------------------
+# --- change ---------------------------------------------------------------------------------------
 
 
 def cast(column: Any, store: Storage, kind: Kind) -> Any:
@@ -234,14 +164,21 @@ def cast(column: Any, store: Storage, kind: Kind) -> Any:
     return column.cast(store.dtype) if kind == "polars" else column.astype(store.dtype)
 
 
-def join(pieces: Sequence[Any], rows: NDArray[np.intp], kind: Kind) -> Any:
-    """Rows of several columns of one dtype, counted through; always fresh memory."""
-    if kind == "numpy":
-        return np.concatenate(pieces, dtype=pieces[0].dtype)[rows]
+def put(column: Any, rows: Ints, new: Any, kind: Kind) -> Any:
+    """A copy of a column (an array, for pandas) with other values in some rows."""
     if kind == "polars":
-        return library("polars").concat(pieces, rechunk=True).gather(rows)
-    if kind == "pandas":
-        return library("pandas").concat(pieces, ignore_index=True).take(rows).reset_index(drop=True)
+        is_empty = column.dtype == library("polars").Null
+        return column if is_empty else column.clone().scatter(rows, new)
     pa = library("pyarrow")
-    chunks = [c for piece in pieces for c in getattr(piece, "chunks", [piece])]
-    return one_chunk(pa.chunked_array(chunks, type=pieces[0].type)).take(pa.array(rows))
+    if _is_in_arrow(column, kind):
+        arrow = put(pa.array(column), rows, pa.array(new), "pyarrow")
+        return column.dtype.__from_arrow__(arrow)
+    if kind == "pyarrow":
+        chunks = [c for piece in (column, new) for c in getattr(piece, "chunks", [piece])]
+        order = np.arange(len(column))
+        order[rows] = len(column) + np.arange(len(rows))
+        return one_chunk(pa.chunked_array(chunks, type=column.type)).take(pa.array(order))
+    is_plain = isinstance(column.dtype, np.dtype)
+    out = np.array(column) if is_plain else column.array.copy()
+    out[rows] = new
+    return out

@@ -1,14 +1,13 @@
 """How one column is stored: its dtype in its own library, and the dtype that two of them share.
 
-This module knows dtypes; `robx.tables.columns` knows values. Libraries are loaded when a table of
-theirs comes by.
+This module knows dtypes; `robx.tables.columns` knows values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
+from functools import lru_cache
 from numbers import Real
 from typing import Any, Literal
 
@@ -16,11 +15,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["numpy", "pandas", "polars", "pyarrow"]
+from robx.tables.frames import Kind, Table, library
+
 Backing = Literal["plain", "nullable", "arrow"]
-NUMBERS = frozenset(
-    ["bool", *(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64))]
-    + [f"float{b}" for b in (16, 32, 64)]
+#: What a column holds by the letter of its numpy dtype; every other is "other".
+FAMILIES: Any = {"b": "boolean", "i": "integer", "u": "integer", "f": "float"} | dict.fromkeys(
+    "OUST", "text"
 )
 
 
@@ -103,83 +103,86 @@ class Storage:
     @property
     def has_fixed_categories(self) -> bool:
         """Whether the dtype itself lists the categories (pandas category, polars Enum)."""
-        return self.is_category and type(self.dtype).__name__ in {"CategoricalDtype", "Enum"}
+        return type(self.dtype).__name__ in {"CategoricalDtype", "Enum"}
+
+    def is_stored_as(self, other: Storage) -> bool:
+        """Whether two columns have one dtype, with the same categories in the same order."""
+        return bool(self.dtype == other.dtype) and (
+            not self.has_fixed_categories or self.categories == other.categories
+        )
 
     def widened(self) -> Storage:
-        """The same with room for a missing number: plain whole numbers and flags become float64."""
+        """The same where a number may be missing: plain whole numbers and flags become float64."""
         if self.is_plain and self.family in {"boolean", "integer"}:
-            return Storage(np.dtype(np.float64), "float", "float64")
+            return spell("float64", "numpy")
         return self
-
-
-def library(name: str) -> Any:
-    """The module of that name, loaded now."""
-    return import_module(name)
-
-
-def is_installed(name: str) -> bool:
-    """Whether `library` would find the module."""
-    try:
-        library(name)
-    except ImportError:
-        return False
-    return True
 
 
 # --- describe -------------------------------------------------------------------------------------
 
 
-def describe(column: Any, kind: Kind) -> Storage:
-    """How a library's column (one column of an array, for numpy) is stored."""
-    dtype = column.type if kind == "pyarrow" else column.dtype
-    if isinstance(dtype, np.dtype) and (kind == "numpy" or dtype.kind == "O"):
-        return _describe_plain(column, dtype, kind)
-    series = nw.from_native(column, series_only=True, allow_series=True)
-    known = series.dtype
+def describe(table: Table, j: int, dtype: Any, *, categories: bool = True) -> Storage:
+    """How a column of a table is stored; `dtype` is its own.
+
+    Its categories, where the dtype does not list them, are looked for only if asked for.
+    """
+    store = of_dtype(dtype, table.kind)
+    if store.is_plain and dtype.kind == "O":
+        values = np.asarray(table.column(j), dtype=object)
+        missing = is_missing(values)
+        blank = type(values[missing.argmax()]).__name__ if missing.any() else ""
+        store = replace(store, blank={"NAType": "NA", "NoneType": "None"}.get(blank, "nan"))
+        # An array of objects is taken for numbers where it holds nothing else, as it is when read.
+        if table.kind == "numpy" and all(isinstance(value, Real) for value in values[~missing]):
+            return replace(store, family="float", number="float64")
+    elif categories and store.is_category and not store.has_fixed_categories:
+        column = table.column(j)
+        if table.kind == "polars":
+            return replace(store, categories=tuple(sorted(column.unique().drop_nulls())))
+        whole = one_chunk(column)
+        listed = tuple(whole.dictionary.to_pylist())
+        return replace(store, categories=listed, is_ordered=bool(whole.type.ordered))
+    return store
+
+
+def of_dtype(dtype: Any, kind: Kind) -> Storage:
+    """How a column of this dtype is stored, without what only its values tell."""
+    if kind == "pandas" and hasattr(dtype, "categories"):  # of which the hash takes long
+        return Storage(dtype, "category", "", tuple(dtype.categories.tolist()), bool(dtype.ordered))
+    return _of_dtype(dtype, kind)
+
+
+@lru_cache(maxsize=1024)
+def _of_dtype(dtype: Any, kind: Kind) -> Storage:
+    if isinstance(dtype, np.dtype):
+        number = dtype.name if dtype.kind in "biuf" else ""
+        return Storage(dtype, FAMILIES.get(dtype.kind, "other"), number)
+    known = nw.from_native(_empty(dtype, kind), series_only=True, allow_series=True).dtype
     name = str(known).lower()
     if known == nw.Boolean:
         return Storage(dtype, "boolean", "bool")
     if known.is_numeric():  # what numpy has no dtype for meets other numbers as float64
-        family: Any = "integer" if known.is_integer() else "float"
-        return Storage(dtype, family, name if name in NUMBERS else "float64")
-    if not (known == nw.Categorical or isinstance(known, nw.Enum)):
-        return Storage(dtype, "text" if known == nw.String else "other")
-    categories, is_ordered = _categories(column, dtype, kind)
-    return Storage(dtype, "category", "", categories, is_ordered)
+        number = name if name in np.sctypeDict else "float64"
+        return Storage(dtype, "integer" if known.is_integer() else "float", number)
+    if isinstance(known, nw.Enum):
+        return Storage(dtype, "category", "", tuple(known.categories))
+    if known == nw.Categorical:
+        return Storage(dtype, "category")
+    return Storage(dtype, "text" if known == nw.String else "other")
 
 
-def _categories(column: Any, dtype: Any, kind: Kind) -> tuple[tuple[Any, ...], bool]:
-    if hasattr(dtype, "pyarrow_dtype"):
-        column, kind = library("pyarrow").chunked_array(column), "pyarrow"
+def _empty(dtype: Any, kind: Kind) -> Any:
     if kind == "pyarrow":
-        whole = one_chunk(column)
-        return tuple(whole.dictionary.to_pylist()), bool(whole.type.ordered)
-    if kind == "pandas":
-        return tuple(dtype.categories.tolist()), bool(dtype.ordered)
-    if type(dtype).__name__ == "Enum":
-        return tuple(dtype.categories), False
-    return tuple(sorted(column.unique().drop_nulls())), False
-
-
-def _describe_plain(column: Any, dtype: np.dtype[Any], kind: Kind) -> Storage:
-    if dtype.kind != "O":
-        family: Any = {"b": "boolean", "i": "integer", "u": "integer", "f": "float"}.get(dtype.kind)
-        if family:
-            return Storage(dtype, family, dtype.name)
-        return Storage(dtype, "text" if dtype.kind in "UST" else "other")
-    values = np.asarray(column, dtype=object)
-    missing = is_missing(values)
-    first = values[missing][0] if missing.any() else float("nan")
-    blank = {"NAType": "NA", "NoneType": "None"}.get(type(first).__name__, "nan")
-    # An array of objects is taken for numbers where it holds nothing else, as it is when read.
-    if kind == "numpy" and all(isinstance(value, Real) for value in values[~missing]):
-        return Storage(dtype, "float", "float64", blank=blank)
-    return Storage(dtype, "text", blank=blank)
+        return library("pyarrow").chunked_array([], type=dtype)
+    return library(kind).Series([], dtype=dtype)
 
 
 def one_chunk(column: Any) -> Any:
-    """A chunked array of pyarrow as one array."""
+    """A column of pyarrow, or one of pandas that pyarrow holds, as one array."""
     pa = library("pyarrow")
+    column = column if isinstance(column, pa.ChunkedArray) else pa.array(column)
+    if isinstance(column, pa.Array):
+        return column
     whole = column.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # older versions keep the wrapping
         return whole.chunk(0) if whole.num_chunks else pa.array([], type=column.type)
@@ -187,7 +190,9 @@ def one_chunk(column: Any) -> Any:
 
 
 def is_missing(values: NDArray[Any] | Sequence[Any]) -> NDArray[np.bool_]:
-    """Where objects are None, NaN, NaT or NA."""
+    """Where values are None, NaN, NaT or NA."""
+    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     objects = np.fromiter(values, dtype=object, count=len(values))
     return np.asarray(library("pandas").isna(objects), dtype=bool)
 
@@ -196,7 +201,7 @@ def is_missing(values: NDArray[Any] | Sequence[Any]) -> NDArray[np.bool_]:
 
 
 def settle(training: Storage, own: Storage, kind: Kind, *, same_kind: bool) -> Storage:
-    """The storage of a column that holds values of two tables; see `robx.writing.rewrite`."""
+    """The storage of a column that holds values of two tables; see `robx.tables.rewrite`."""
     if same_kind and training.dtype == own.dtype:
         return training
     if training.number and own.number:
@@ -210,40 +215,32 @@ def settle(training: Storage, own: Storage, kind: Kind, *, same_kind: bool) -> S
             return replace(training, dtype=np.result_type(training.dtype, own.dtype))
         return training
     if own.has_fixed_categories and training.categories:
-        return fixed_categories(training.categories, training.is_ordered, kind)
+        return _fixed_categories(training.categories, training.is_ordered, kind)
     if own.family == "other" and (training.is_text or training.is_category):
-        return spell("text", kind)
+        text = {"polars": "String", "pyarrow": "string"}.get(kind)
+        return of_dtype(getattr(library(kind), text)() if text else np.dtype(object), kind)
     return own
 
 
+@lru_cache(maxsize=256)
 def spell(name: str, kind: Kind, backing: Backing = "plain") -> Storage:
-    """The storage of a numpy number, or of "text", in a library; `backing` is for pandas."""
-    if name == "text":
-        text = {"polars": "String", "pyarrow": "string"}.get(kind)
-        return Storage(getattr(library(kind), text)() if text else np.dtype(object), "text")
-    plain = np.dtype(name)
-    family: Any = {"b": "boolean", "f": "float"}.get(plain.kind, "integer")
+    """The storage of a numpy number in a library; `backing` is for pandas."""
+    dtype: Any = np.dtype(name)
     if kind == "polars":
-        return Storage(library("polars").Series(np.empty(0, plain)).dtype, family, name)
-    if kind == "pyarrow":
-        return Storage(library("pyarrow").from_numpy_dtype(plain), family, name)
-    if kind == "numpy" or backing == "plain":
-        return Storage(plain, family, name)
-    if backing == "arrow":
-        arrow = library("pyarrow").from_numpy_dtype(plain)
-        return Storage(library("pandas").ArrowDtype(arrow), family, name)
-    bits = 8 * plain.itemsize
-    if plain.kind == "f" and bits < 32:  # pandas has no nullable float16
-        return spell("float32", kind, backing)
-    spelled = {"b": "boolean", "i": f"Int{bits}", "u": f"UInt{bits}", "f": f"Float{bits}"}
-    return Storage(library("pandas").api.types.pandas_dtype(spelled[plain.kind]), family, name)
+        dtype = library("polars").Series(np.empty(0, dtype)).dtype
+    elif kind == "pyarrow" or (kind == "pandas" and backing == "arrow"):
+        dtype = library("pyarrow").from_numpy_dtype(dtype)
+        dtype = library("pandas").ArrowDtype(dtype) if kind == "pandas" else dtype
+    elif kind == "pandas" and backing == "nullable":
+        spelled = {"bool": "boolean", "float16": "Float32"}  # there is no nullable float16
+        spelled_so = spelled.get(name, name.title().replace("Uint", "UInt"))
+        dtype = library("pandas").api.types.pandas_dtype(spelled_so)
+    return of_dtype(dtype, kind)
 
 
-def fixed_categories(categories: tuple[Any, ...], is_ordered: bool, kind: Kind) -> Storage:
+def _fixed_categories(categories: tuple[Any, ...], is_ordered: bool, kind: Kind) -> Storage:
     """The storage of a pandas category or a polars Enum with these categories."""
-    if kind == "pandas":
-        dtype = library("pandas").CategoricalDtype(list(categories), ordered=is_ordered)
-    else:
-        dtype = library("polars").Enum(list(map(str, categories)))
-        is_ordered = False
-    return Storage(dtype, "category", "", tuple(dtype.categories), is_ordered)
+    if kind == "polars":
+        return of_dtype(library("polars").Enum(list(map(str, categories))), kind)
+    dtype = library("pandas").CategoricalDtype(list(categories), ordered=is_ordered)
+    return of_dtype(dtype, kind)

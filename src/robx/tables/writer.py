@@ -6,17 +6,20 @@ table, `write` makes a table anew. Neither decides what to write.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput
-from robx.tables.columns import build, cast, has_missing, join, neutral, pick, read
-from robx.tables.reader import as_frame, positions
-from robx.tables.storage import Kind, Storage, describe, library, settle, spell
+from robx.tables.columns import as_array, as_floats, as_objects, build, cast, checked, put
+from robx.tables.frames import Kind, Table, library, opened, positions
+from robx.tables.storage import Storage, describe, is_missing, settle, spell
+
+Values = Sequence[Sequence[Any] | NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -55,19 +58,17 @@ class Layout:
     @classmethod
     def of(cls, table: object, names: Sequence[str] | None = None) -> Layout:
         """The layout of a table; `names` are for an array, a frame has its own."""
-        _, kind, columns, labels = taken_apart(table)
-        stores = tuple(describe(column, kind) for column in columns)
-        if kind == "numpy" and names is not None:
-            if len(names) != len(columns):
-                raise InvalidInput(f"names must be {len(columns)} names. Got {len(names)}.")
-            labels = tuple(names)
-        named = kind != "numpy" or names is not None
-        return cls(tuple(map(str, labels)), kind, stores, labels, named)
+        given = as_table(table)
+        stores = tuple(describe(given, j, dtype) for j, dtype in enumerate(given.dtypes))
+        labels, named = given.labels, given.kind != "numpy"
+        if not named and names is not None:
+            if len(names) != len(stores):
+                raise InvalidInput(f"names must be {len(stores)} names. Got {len(names)}.")
+            labels, named = tuple(names), True
+        return cls(tuple(map(str, labels)), given.kind, stores, labels, named)
 
 
-def rewrite(
-    table: Any, layout: Layout, changed: ArrayLike, values: Sequence[Sequence[Any] | NDArray[Any]]
-) -> Any:
+def rewrite(table: Any, layout: Layout, changed: ArrayLike, values: Values) -> Any:
     """A copy of the applicants' table in which some cells hold other values.
 
     The copy has the table's own kind, column names and order, and index. Its dtypes follow from the
@@ -80,7 +81,7 @@ def rewrite(
     - any two others meet in the training table's dtype. A category that it does not list is an
       error, and so is a number where it holds text, or the other way round. A column of nothing has
       no dtype to speak of and takes the training table's: plain whole numbers and flags then
-      become float64, to have room for a missing value;
+      become float64, which can hold a missing value;
     - tables of two libraries: numbers meet as above, in the applicants' library; other columns keep
       their own dtype, with the training table's categories where the dtype lists them;
     - an array has one dtype, in which all of its columns meet.
@@ -100,7 +101,7 @@ def rewrite(
     Returns
     -------
     table
-        It shares no memory with the one that was given. Lists come back as an array.
+        A later change to the one does not show in the other. Lists come back as an array.
 
     Raises
     ------
@@ -117,36 +118,86 @@ def rewrite(
     Ann   f   31
     Bob   m   48
     """
-    whole, kind, own, labels = taken_apart(table)
-    d, n = len(layout.columns), len(own[0])
+    return rewrite_and_read(table, layout, changed, values, np.zeros(np.shape(changed)))[0]
+
+
+def rewrite_and_read(
+    table: Any, layout: Layout, changed: ArrayLike, values: Values, numbers: Floats
+) -> tuple[Any, Floats]:
+    """`rewrite`, and what the written table reads as, without reading it.
+
+    Parameters
+    ----------
+    table, layout, changed, values
+        As for `rewrite`.
+    numbers : (n, d) float64
+        What each cell is to be read as, in the layout's order: the table's own number where it is
+        not changed, the new one where it is. A category or text has whatever number the caller
+        reads it as.
+
+    Returns
+    -------
+    table
+        As from `rewrite`.
+    stored : (n, d) float64
+        `numbers`, but for those that a column had to round: 0.1 in a column of float32 is
+        0.10000000149.
+
+    Examples
+    --------
+    >>> people = np.array([[20, 0.5]], dtype=np.float32)
+    >>> wanted = np.array([[20, 0.1]])
+    >>> table, stored = rewrite_and_read(
+    ...     people, Layout.of(people), [[False, True]], list(wanted.T), wanted
+    ... )
+    >>> stored.tolist() == table.tolist()
+    True
+    """
+    given = as_table(table)
+    d, n = len(layout.columns), len(given.native)
     which = np.asarray(changed, dtype=bool)
-    if layout.named and kind != "numpy":
-        where = positions(layout.names, labels)
-    elif len(own) == d:
+    if layout.named and given.kind != "numpy":
+        where = positions(layout.names, given.labels)
+    elif len(given.labels) == d:
         where = list(range(d))
     else:
-        raise InvalidInput(f"X must have the {d} columns of the training table. Got {len(own)}.")
+        raise InvalidInput(
+            f"X must have the {d} columns of the training table. Got {len(given.labels)}."
+        )
     if which.shape != (n, d):
         raise InvalidInput(f"changed must be of shape {(n, d)}. Got {which.shape}.")
     _check_lengths(values, d, n)
-    stores = [describe(own[position], kind) for position in where]
+    dtypes = given.dtypes
+    stores = [describe(given, place, dtypes[place], categories=False) for place in where]
     targets = [
-        settle(training, store, kind, same_kind=kind == layout.kind)
+        settle(training, store, given.kind, same_kind=given.kind == layout.kind)
         for training, store in zip(layout.columns, stores, strict=True)
     ]
-    if kind == "numpy":
+    if given.kind == "numpy":
         targets = _in_one_dtype(targets)
-    out: list[Any] = [None] * d
+    stored = np.array(numbers, dtype=np.float64)
+    new: dict[int, Any] = {}
     for j, position in enumerate(where):
-        name, target = layout.names[j], targets[j]
-        rest, rows = np.flatnonzero(~which[:, j]), np.flatnonzero(which[:, j])
-        old = _carried(own[position], stores[j], target, rest, kind, name)
-        new = build(*neutral(pick(values[j], rows), target, name), target, kind)
-        out[position] = join([old, new], np.argsort(np.concatenate([rest, rows])), kind)
-    return put_together(out, kind, labels, whole)
+        rows = np.flatnonzero(which[:, j])
+        own, target, name = stores[j], targets[j], layout.names[j]
+        if len(rows) == 0 and own.is_stored_as(target):
+            continue
+        column, written = given.column(position), as_array(values[j])[rows]
+        piece = build(*checked(written, target, name), target, given.kind)
+        if target.number:
+            stored[rows, j] = as_floats(piece, given.kind)
+        if own.is_stored_as(target):
+            new[position] = put(column, rows, piece, given.kind)
+        elif own.number and target.number and own.dtype != object:
+            new[position] = put(cast(column, target, given.kind), rows, piece, given.kind)
+        else:
+            objects = as_objects(column, given.kind)
+            objects[rows] = written
+            new[position] = build(*checked(objects, target, name), target, given.kind)
+    return _replaced(given, new), stored
 
 
-def write(values: Sequence[Sequence[Any] | NDArray[Any]], layout: Layout) -> Any:
+def write(values: Values, layout: Layout) -> Any:
     """A table of a layout's kind, names and dtypes from its columns' values.
 
     Parameters
@@ -171,49 +222,54 @@ def write(values: Sequence[Sequence[Any] | NDArray[Any]], layout: Layout) -> Any
     1   60    NaN
     """
     _check_lengths(values, len(layout.columns), None)
+    arrays = [as_array(given) for given in values]
     stores = [
-        store.widened() if store.widened() is not store and has_missing(given) else store
-        for store, given in zip(layout.columns, values, strict=True)
+        store.widened() if is_missing(given).any() else store
+        for store, given in zip(layout.columns, arrays, strict=True)
     ]
     if layout.kind == "numpy":
         stores = _in_one_dtype(stores)
     columns = [
-        build(*neutral(given, store, name), store, layout.kind)
-        for given, store, name in zip(values, stores, layout.names, strict=True)
+        build(*checked(given, store, name), store, layout.kind)
+        for given, store, name in zip(arrays, stores, layout.names, strict=True)
     ]
     return put_together(columns, layout.kind, layout.labels)
 
 
-class Parts(NamedTuple):
-    """A table taken apart: its columns in their own library, and what they are called."""
+def put_together(columns: Sequence[Any], kind: Kind, labels: Sequence[Hashable]) -> Any:
+    """A table of columns; those of pandas may be arrays."""
+    if kind == "numpy":
+        out = np.empty((len(columns[0]), len(columns)), dtype=columns[0].dtype)
+        for j, column in enumerate(columns):
+            out[:, j] = column
+        return out
+    if kind == "pyarrow":
+        return library("pyarrow").table(list(columns), names=list(labels))
+    if kind == "polars":
+        named = [column.alias(name) for column, name in zip(columns, labels, strict=True)]
+        return library("polars").DataFrame(named)
+    pd = library("pandas")
+    frame = pd.DataFrame({j: _as_it_is(column) for j, column in enumerate(columns)})
+    frame.columns = pd.Index(list(labels))
+    return frame
 
-    whole: Any
-    kind: Kind
-    columns: list[Any]
-    labels: tuple[Hashable, ...]
+
+def _as_it_is(column: Any, index: Any = None) -> Any:
+    """An array that pandas takes as it is: objects it would take for text, but in a series."""
+    if column.dtype != object:
+        return column
+    return library("pandas").Series(column, index=index, dtype=object)
 
 
-def taken_apart(table: Any) -> Parts:
-    """The columns of a table, which must have some."""
-    frame = as_frame(table, "X")
-    whole: Any
-    if frame is None:
-        whole = _as_array(table)
-        parts = Parts(whole, "numpy", list(whole.T), tuple(map(str, range(whole.shape[1]))))
-    elif frame.implementation.is_polars():
-        whole = frame.to_native()
-        parts = Parts(whole, "polars", whole.get_columns(), tuple(whole.columns))
-    elif frame.implementation.is_pyarrow():
-        whole = frame.to_native()
-        parts = Parts(whole, "pyarrow", whole.columns, tuple(whole.column_names))
-    else:
-        whole = frame.to_native() if frame.implementation.is_pandas() else frame.to_pandas()
-        labels = tuple(whole.columns)
-        columns = [whole.iloc[:, j] for j in range(len(labels))]
-        parts = Parts(whole, "pandas", columns, labels)
-    if not parts.columns:
+def as_table(table: Any) -> Table:
+    """A table, which must have columns; lists become an array, and an array's are numbered."""
+    given = opened(table)
+    if given.kind == "numpy":
+        array = _as_array(table)
+        given = Table(array, "numpy", tuple(map(str, range(array.shape[1]))))
+    if not given.labels:
         raise InvalidInput("X must have columns. Got none.")
-    return parts
+    return given
 
 
 def _as_array(table: Any) -> NDArray[Any]:
@@ -229,18 +285,18 @@ def _as_array(table: Any) -> NDArray[Any]:
     if array.ndim != 2:
         raise InvalidInput(f"X must have two dimensions (rows, columns). Got shape {array.shape}.")
     if array.dtype == object and not isinstance(table, np.ndarray):
-        columns = [describe(column, "numpy") for column in array.T]
-        array = array.astype(np.float64) if all(c.is_number for c in columns) else array
+        given = Table(array, "numpy")
+        if all(describe(given, j, array.dtype).is_number for j in range(array.shape[1])):
+            return array.astype(np.float64)
     return array
 
 
 def _check_lengths(values: Sequence[Any], d: int, n: int | None) -> None:
-    lengths = {len(column) for column in values} | ({n} if n is not None else set())
-    if len(values) != d or len(lengths) > 1:
+    lengths = sorted({len(column) for column in values})
+    if len(values) != d or len({*lengths, *([] if n is None else [n])}) > 1:
         rows = "equally many" if n is None else n
         raise InvalidInput(
-            f"values must be {d} columns of {rows} values. "
-            f"Got {len(values)} of lengths {sorted({len(column) for column in values})}."
+            f"values must be {d} columns of {rows} values. Got {len(values)} of lengths {lengths}."
         )
 
 
@@ -254,49 +310,26 @@ def _in_one_dtype(stores: list[Storage]) -> list[Storage]:
     return [replace(store, dtype=dtype) for store in stores]
 
 
-def _carried(
-    column: Any, own: Storage, target: Storage, rows: NDArray[np.intp], kind: Kind, name: str
-) -> Any:
-    """Some rows of the applicants' own column, in the dtype that it is to have."""
-    if own.dtype == target.dtype and (
-        not own.has_fixed_categories or own.categories == target.categories
-    ):
-        return join([column], rows, kind)
-    if own.number and target.number and own.dtype != object:
-        return cast(join([column], rows, kind), target, kind)
-    values, missing = read(column, own, kind)
-    objects = values.astype(object)
-    objects[missing] = None
-    return build(*neutral(objects[rows], target, name), target, kind)
-
-
-def put_together(
-    columns: list[Any], kind: Kind, labels: Sequence[Hashable], like: Any = None
-) -> Any:
-    """A table of columns; an index, and what else belongs to a table, is taken from `like`."""
-    if kind == "numpy":
-        shape = (len(columns[0]), len(columns))
-        dtype = columns[0].dtype
-        turned = like is not None and like.flags.f_contiguous and not like.flags.c_contiguous
-        out = np.empty(shape, dtype=dtype, order="F" if turned else "C")
-        for j, column in enumerate(columns):
-            out[:, j] = column
+def _replaced(table: Table, new: Mapping[int, Any]) -> Any:
+    """A copy of a table with other columns in some places; everything else is as it was."""
+    native = table.native
+    if table.kind == "numpy":
+        dtype = next(iter(new.values())).dtype if new else native.dtype
+        out = native.copy(order="K") if dtype == native.dtype else np.empty_like(native, dtype)
+        for position, column in new.items():
+            out[:, position] = column
         return out
-    if kind == "polars":
-        named = [column.alias(name) for column, name in zip(columns, labels, strict=True)]
-        return library("polars").DataFrame(named)
-    if kind == "pyarrow":
-        pa = library("pyarrow")
-        table = pa.table(columns, names=list(labels))
-        if like is None:
-            return table
-        fields = [old.with_type(new.type) for old, new in zip(like.schema, columns, strict=True)]
-        return table.cast(pa.schema(fields, metadata=like.schema.metadata))
-    pd = library("pandas")
-    frame = pd.DataFrame(dict(enumerate(columns)))
-    if like is None:
-        frame.columns = pd.Index(list(labels))
-        return frame
-    frame.index, frame.columns = like.index, like.columns
-    frame.attrs = dict(like.attrs)
-    return frame
+    if table.kind == "polars":
+        return native.with_columns(
+            [column.alias(table.labels[position]) for position, column in new.items()]
+        )
+    if table.kind == "pandas":
+        out = native.copy()
+        for position, column in new.items():
+            out.isetitem(position, _as_it_is(column, out.index))
+        return out
+    pa = library("pyarrow")
+    fresh = native.unify_dictionaries().take(pa.array(np.arange(len(native))))
+    columns = [new.get(j, column) for j, column in enumerate(fresh.columns)]
+    fields = [old.with_type(c.type) for old, c in zip(native.schema, columns, strict=True)]
+    return pa.table(columns, schema=pa.schema(fields, metadata=native.schema.metadata))

@@ -17,12 +17,12 @@ from robx.trees.targets import choose_target, class_labels
 
 
 class BlackBox(Model):
-    """A model known only by the probabilities it gives.
+    """A model that is known only by the probabilities it gives.
 
-    Takes the same two calls as a `TreeEnsemble`, `score` and `robx.stability`, for a Pipeline, a
-    calibrated classifier, a neural net or a plain function; slower, because every noisy copy of a
-    row goes through the model itself. Noise moves the numeric columns of a frame as floats; text,
-    category and boolean columns stay as they are.
+    It may be a Pipeline, a calibrated classifier, a neural net or a plain function. It is scored
+    and taken by `robx.stability` as a `TreeEnsemble` is, but more slowly, because every noisy copy
+    of a row goes through the model itself. Noise moves the numeric columns of a frame as floats;
+    text, category and boolean columns stay as they are.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class BlackBox(Model):
         A callable takes a table and returns (n,) probabilities of the target class, or (n, C) for
         all classes.
     target : label, optional
-        The class whose probability is the score. Of two classes the second, unless given; a
-        callable's columns are numbered from 0.
+        The class whose probability is the score: of two classes the second unless given. The
+        classes of a callable are numbered from 0.
 
     Examples
     --------
@@ -66,24 +66,9 @@ class BlackBox(Model):
         return self._names
 
     @property
-    def known_names(self) -> tuple[str, ...] | None:
-        """The same as `names`: none are made up."""
-        return self._names
-
-    @property
     def takes_arrays(self) -> bool:
         """Whether the model was fitted on an array: it knows no names, and warns of a frame."""
         return self._names is None and hasattr(self.model, "n_features_in_")
-
-    @property
-    def digest(self) -> None:
-        """None: what is in a black box is not known."""
-        return None
-
-    @property
-    def trees(self) -> None:
-        """None: only scores are known."""
-        return None
 
     def score(self, X: object) -> NDArray[np.float64]:
         """Probability of the target class for each row.
@@ -91,8 +76,8 @@ class BlackBox(Model):
         Parameters
         ----------
         X : table of shape (n, d)
-            As the model itself takes it. A frame with its columns in another order is reordered
-            where the model knows their names.
+            As the model itself takes it. A frame's columns may be in any order if the model knows
+            their names.
 
         Returns
         -------
@@ -107,7 +92,7 @@ class BlackBox(Model):
             answer = answer[:, self._column(answer.shape[1]) if answer.shape[1] > 1 else 0]
         if answer.shape != (n_rows,):
             raise InvalidInput(
-                f"The model must give one probability a row, {n_rows} in all. "
+                f"The model must give one probability for each row, {n_rows} in all. "
                 f"Got an array of shape {answer.shape}."
             )
         if not ((answer >= 0) & (answer <= 1)).all():

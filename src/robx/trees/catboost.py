@@ -34,9 +34,8 @@ from robx.trees.rounding import up_to_float32
 from robx.trees.targets import choose_target, class_labels, no_probability, not_a_classifier
 
 BINARY = ("Logloss", "CrossEntropy", "Focal")
-SOFTMAX = "MultiClass"
 ONE_AGAINST_ALL = "MultiClassOneVsAll"
-LOSSES = (*BINARY, SOFTMAX, ONE_AGAINST_ALL)
+LOSSES = (*BINARY, "MultiClass", ONE_AGAINST_ALL)
 #: CatBoost's own limit for a tree that asks one question a level.
 MAX_DEPTH = 16
 
@@ -327,12 +326,7 @@ def _read_levels(record: Record, borders: _Borders, n_values: int) -> Nodes:
             f"{record.where} has {len(splits)} levels; CatBoost has {MAX_DEPTH} at most."
         )
     n_leaves = 2 ** len(splits)
-    values = record.numbers("leaf_values")
-    if len(values) != n_leaves * n_values:
-        raise InvalidModel(
-            f"{record.where} has {len(values)} leaf values; its {len(splits)} splits and "
-            f"{n_values} margins need {n_leaves * n_values}."
-        )
+    values = record.numbers("leaf_values", n_leaves * n_values)
     asked = np.array([borders.find(split) for split in splits[::-1]], dtype=np.int64)
     split = np.concatenate([np.repeat(asked, 2 ** np.arange(len(asked))), np.full(n_leaves, -1)])
     left = np.where(split < 0, -1, 2 * np.arange(len(split)) + 1)

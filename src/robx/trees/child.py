@@ -32,10 +32,7 @@ except (ImportError, ValueError, OSError):
 
 
 def convert(script: str, library: str, source: Path) -> bytes:
-    """Run ``script`` on ``source`` and return the bytes that it wrote to ``output``.
-
-    The script sees ``source`` and ``output`` as paths.
-    """
+    """Run ``script``, which sees two paths; return what it wrote of ``source`` to ``output``."""
     if find_spec(library) is None:
         raise UnsupportedModel(
             f"'{source.name}' can only be read with {library} installed. Install it, or save the "

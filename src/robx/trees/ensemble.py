@@ -50,7 +50,7 @@ ARRAY_TYPES = {
 class TreeEnsemble(Model):
     """A tree ensemble as flat arrays; the score is the probability of the target class.
 
-    Made by `robx.import_model`, not by hand. Two ensembles are equal when their `digest` is.
+    `robx.import_model` makes it. Two ensembles are equal if their digests are.
 
     The margin of class ``k`` is ``(base[k] + sum of its trees' leaf values) / divisor * slope``;
     the link turns margins into the probability of the target class. Trees are stored in preorder
@@ -113,7 +113,7 @@ class TreeEnsemble(Model):
         for array in self.arrays().values():
             _frozen(array)
 
-    # --- what a caller asks for ------------------------------------------------------------------
+    # --- what callers use ------------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ class TreeEnsemble(Model):
 
     @cached_property
     def stack_size(self) -> int:
-        """Room that `robx.kernels.boxes` needs to walk the deepest tree."""
+        """Length of the stack with which `robx.kernels.boxes` walks the deepest tree."""
         return 3 * int(kernels.depths(self.node_split >= 0).max()) + 1
 
     @cached_property

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from robx.tables import Category, Column, as_pandas
 from robx.trees import child
 from robx.trees.build import Tree, assemble_classifier, codes_in, count_codes
 from robx.trees.ensemble import TreeEnsemble
-from robx.trees.lightgbm_text import sections
 from robx.trees.records import Record
 from robx.trees.targets import (
     class_labels,
@@ -49,6 +49,11 @@ OBJECTIVES: dict[str, list[str]] = {
     "multiclass": ["num_class"],
     "multiclassova": ["num_class", "sigmoid"],
 }
+VERSIONS = ("v3", "v4")
+HEADER_FIELDS = (
+    "version num_class num_tree_per_iteration label_index max_feature_idx objective average_output "
+    "feature_names monotone_constraints feature_infos tree_sizes"
+)
 TREE_FIELDS = (
     "num_leaves num_cat split_feature split_gain threshold decision_type left_child right_child "
     "leaf_value leaf_weight leaf_count internal_value internal_weight internal_count "
@@ -158,6 +163,47 @@ def _objective(header: Record) -> tuple[str, int, float]:
     if slope <= 0:
         raise InvalidModel(f"{header.where} has sigmoid {slope}; expected a number above 0.")
     return name, n_classes, slope
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+def sections(text: str, where: str) -> tuple[Record, list[Record], str]:
+    """Cut the text into its header, its trees and what follows them."""
+    head, _, body = text.partition("\n\n")
+    first, *lines = head.split("\n")
+    if first != "tree":
+        raise InvalidModel(f"{where} must begin with the line 'tree'. Got {first[:40]!r}.")
+    header = _fields(lines, where)
+    if (version := header.text("version")) not in VERSIONS:
+        raise UnsupportedModel(
+            f"{where} is of the format {version[:20]!r}; robx knows {', '.join(VERSIONS)}. Update "
+            "robx, or wrap the live model in robx.BlackBox."
+        )
+    header.only(HEADER_FIELDS)
+    records, at = [], 0
+    for number, size in enumerate(header.integers("tree_sizes").tolist()):
+        title, _, tree = body[at : at + max(size, 0)].partition("\n")
+        if title != f"Tree={number}" or not tree.endswith("\n\n"):
+            raise InvalidModel(f"{where} does not have tree {number} where its tree_sizes say.")
+        records.append(_fields(tree.rstrip("\n").split("\n"), f"{where}.trees[{number}]"))
+        at += size
+    rest = body[at:]
+    if not rest.startswith("end of trees\n"):
+        raise InvalidModel(f"{where} does not end its trees after {len(records)}: was it cut off?")
+    if "\nparameters:\n" in rest and "\nend of parameters\n" not in rest:
+        raise InvalidModel(f"{where} breaks off within its parameters.")
+    return header, records, rest
+
+
+def _fields(lines: Iterable[str], where: str) -> Record:
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if name in fields or not (equals or name == "average_output"):
+            raise InvalidModel(f"{where} has a line that is not a new field: {line[:40]!r}.")
+        fields[name] = value
+    return Record(fields, where)
 
 
 # --- trees ---------------------------------------------------------------------------------------

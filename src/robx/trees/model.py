@@ -35,19 +35,19 @@ class Model(ABC):
         """Names of the input columns, in the model's order; None where they are not known."""
 
     @property
-    @abstractmethod
     def known_names(self) -> tuple[str, ...] | None:
-        """Names that come from the training table; None if it had none."""
+        """Names that come from the training table; None if it did not have any."""
+        return self.names
 
     @property
-    @abstractmethod
     def digest(self) -> str | None:
         """Content digest: equal for models that score alike; None for a black box."""
+        return None
 
     @property
-    @abstractmethod
     def trees(self) -> TreeEnsemble | None:
         """The model itself if its trees are known, None for a black box."""
+        return None
 
     def about(self) -> dict[str, Any]:
         """Describe the model in plain values: its kind, digest, source and number of trees."""

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class Record:
         if isinstance(value, np.ndarray):
             value = value.tolist()
         if not isinstance(value, list):
-            raise InvalidModel(f"{self.where}.{name} must be a list. Got {_short(value)}.")
+            raise self._wrong(name, "a list")
         return value
 
     def records(self, name: str) -> list[Record]:
@@ -88,7 +89,7 @@ class Record:
         """Return the field as text."""
         value = self.any(name)
         if not isinstance(value, str):
-            raise InvalidModel(f"{self.where}.{name} must be text. Got {_short(value)}.")
+            raise self._wrong(name, "text")
         return value
 
     def number(self, name: str) -> float:
@@ -99,32 +100,32 @@ class Record:
         """Return the field as an integer within bounds; text that spells one counts."""
         value = self.number(name)
         if value != int(value) or not low <= value <= high:
-            raise InvalidModel(
-                f"{self.where}.{name} must be an integer from {low} to {high}. Got {value}."
-            )
+            raise self._wrong(name, f"an integer from {low} to {high}")
         return int(value)
 
     def integers(self, name: str, size: int | None = None) -> NDArray[np.int64]:
         """Return the field as a vector of integers."""
         array = self.numbers(name, size)
         if not (np.abs(array) < 2**53).all() or (array != np.trunc(array)).any():
-            raise InvalidModel(f"{self.where}.{name} must hold integers, of at most 53 bits.")
+            raise self._wrong(name, "integers of at most 53 bits")
         return array.astype(np.int64)
 
     def numbers(self, name: str, size: int | None = None) -> NDArray[np.float64]:
         """Return the field as a vector of numbers, which may be infinite; blanks part a text's."""
-        value = self.any(name)
-        message = f"{self.where}.{name} must be a list of numbers. Got {_short(value)}."
-        try:
+        value, array = self.any(name), None
+        with suppress(ValueError, OverflowError):
             is_text = isinstance(value, str) and re.fullmatch(r"[-+.0-9einfa ]*", value)
             array = np.array(value.split(), np.float64) if is_text else np.asarray(value)
-        except (ValueError, OverflowError) as error:
-            raise InvalidModel(message) from error
-        if array.ndim != 1 or (array.dtype.kind not in "iufb" and len(array)):
-            raise InvalidModel(message)
+        if array is None or array.ndim != 1 or (array.dtype.kind not in "iufb" and len(array)):
+            raise self._wrong(name, "a list of numbers")
         if size is not None and len(array) != size:
             raise InvalidModel(f"{self.where}.{name} has {len(array)} values; expected {size}.")
         return array.astype(np.float64)
+
+    def _wrong(self, name: str, expected: str) -> InvalidModel:
+        return InvalidModel(
+            f"{self.where}.{name} must be {expected}. Got {_short(self.fields[name])}."
+        )
 
 
 def _short(value: object) -> str:

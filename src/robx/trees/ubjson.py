@@ -37,9 +37,7 @@ def parse_ubjson(data: bytes, where: str) -> Record:
 
 class _Reader:
     def __init__(self, data: bytes, where: str) -> None:
-        self.data = data
-        self.where = where
-        self.at = 0
+        self.data, self.where, self.at = data, where, 0
 
     def take(self, size: int) -> bytes:
         end = self.at + size
@@ -58,14 +56,12 @@ class _Reader:
             return self.number(marker)
         if marker in CONSTANTS:
             return CONSTANTS[marker]
-        if marker == b"S":
-            return self.text()
         if marker == b"C":
             return self.take(1).decode("latin-1")
-        if marker == b"{":
-            return self.object(depth)
-        if marker == b"[":
-            return self.array(depth)
+        if marker == b"S":
+            return self.text()
+        if marker in (b"{", b"["):
+            return self.object(depth) if marker == b"{" else self.array(depth)
         raise InvalidModel(f"{self.where} has the unknown marker {marker!r} at byte {self.at - 1}.")
 
     def number(self, marker: bytes) -> Any:
@@ -75,7 +71,7 @@ class _Reader:
     def length(self) -> int:
         marker = self.take(1)
         if marker not in NUMBERS or marker in b"dD":
-            raise InvalidModel(f"{self.where} has no length at byte {self.at - 1}.")
+            raise InvalidModel(f"{self.where} lacks a length at byte {self.at - 1}.")
         size: int = self.number(marker)
         if not 0 <= size <= len(self.data):
             raise InvalidModel(f"{self.where} claims a length of {size} at byte {self.at}.")

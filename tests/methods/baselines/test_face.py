@@ -347,7 +347,7 @@ def test_what_cannot_be_reached_is_said() -> None:
 def test_an_applicant_beyond_the_radius_is_told_so() -> None:
     problem, X = islands()
     answer = Face(graph="radius", radius=0.5).explain(problem, [[0.5, 0.5], [-4.0, 0.5]])
-    assert answer.reason[1] == "nobody is within the radius, 0.5"
+    assert answer.reason[1] == "no row is within the radius, 0.5"
     assert answer.reason[0].endswith("raise the radius")
     assert answer.settings["radius"] == 0.5
     derived = Face(graph="radius").explain(problem, X[:1]).settings["radius"]
@@ -378,7 +378,7 @@ def test_what_blocks_everybody_is_named_and_the_budget_is_kept() -> None:
     short = Face(max_tries=7).explain(problem, X[:1])
     assert short.status[0] == Status.BUDGET
     assert short.reason[0] == (
-        "none of the 7 accepted rows that were tried is accepted once it fits"
+        "none of the 7 accepted rows that were tried is accepted once adapted"
     )
 
 

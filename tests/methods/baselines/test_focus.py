@@ -371,7 +371,7 @@ def test_who_may_change_no_number_is_told_so() -> None:
     problem = Problem(boosted().fit(RAW, Y), RAW, schema)
     answer = Focus().explain(problem, declined(problem, RAW, 3))
     assert set(answer.status) == {Status.BUDGET}
-    assert set(answer.reason) == {"no number of theirs may change"}
+    assert set(answer.reason) == {"none of the applicant's numbers may change"}
 
 
 def test_no_applicants_no_answers() -> None:
@@ -415,5 +415,7 @@ def test_wrong_parameters_are_named(wrong: dict[str, Any], said: str) -> None:
 
 def test_a_black_box_has_no_gradients() -> None:
     problem = Problem(robx.BlackBox(lambda X: 1 / (1 + np.exp(-np.asarray(X)[:, 0]))), RAW)
-    with pytest.raises(UnsupportedModel, match="use robx.NearestNeighbour"):
+    with pytest.raises(
+        UnsupportedModel, match="Focus needs the trees themselves.*Use NearestNeighbour"
+    ):
         Focus().explain(problem, RAW[:2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,8 @@ FIRST_TRIES, MORE_TRIES = 16, 8
 class Face(Method):
     """The accepted row that is reached by the shortest path through the data.
 
-    FACE, by Poyiadzi et al. (2020). The training rows, accepted or not, are a graph in which near
-    ones are joined. Applicants join it by edges to the rows near them, and are led along the
+    FACE, by Poyiadzi et al. (2020). The training rows, accepted or not, are the nodes of a graph in
+    which near rows are joined. Applicants join it by edges to the rows near them, and follow the
     shortest path to a row that is accepted and lies where the data are dense. ``answer.paths``
     holds the paths.
 
@@ -41,13 +41,12 @@ class Face(Method):
         distance * (rho_i + rho_j) / 2
 
     so that an edge between rows of the usual density is as long as they are apart. Equal rows are
-    one node; how many they are counts for the density. Neighbours are near in the values that both
-    rows have; a value that only one has then costs as much as filling it in.
+    one node; their number counts for the density. Neighbours are near in the values that both rows
+    have; a value that only one of them has then costs as much as filling it in.
 
-    Applicants meet each row as it would look for them: what they cannot change is kept, the rest
-    is brought onto allowed values. The model decides about the row that they end at as it looks
-    then. Rows on the way need not be accepted; those that change nothing, or would break a
-    relation, are not shown.
+    Every row is adapted to the applicant: what they cannot change is kept, and the rest is brought
+    onto allowed values. The model decides about the adapted row at the end of the path. Rows on the
+    way need not be accepted; those that change nothing, or would break a relation, are not shown.
 
     Parameters
     ----------
@@ -55,20 +54,20 @@ class Face(Method):
     graph : {"knn", "radius"}
         Whether rows are joined if one is among the other's nearest, or if they are within a radius.
     n_neighbours : int
-        How many nearest rows a row is joined to, and k of the density.
+        Number of nearest rows that a row is joined to, and k of the density.
     radius : float, optional
-        For the graph "radius", in units of cost. Unless given, 9 of 10 rows have `n_neighbours`
-        within it; ``answer.settings["radius"]`` says what came of it.
+        For the graph "radius", in units of cost. Unless given, it is chosen so that 9 of 10 rows
+        have `n_neighbours` within it; ``answer.settings["radius"]`` tells it.
     max_neighbours : int
-        For the graph "radius": a row is joined to so many within the radius, the nearest, and to
-        rows for which it is among so many.
+        For the graph "radius": maximum number of rows within the radius that a row is joined to,
+        the nearest first. A row is also joined to rows that choose it.
     min_density : float
-        Share of rows, those where the data are sparsest, that are no answers.
+        Share of the rows, those where the data are sparsest, that cannot be answers.
     gamma : float, optional
-        Look for scores above this instead of the problem's threshold, if it is higher.
+        Require scores above this instead of the problem's threshold, if it is higher.
     max_tries : int
-        Accepted rows to look at for each applicant before giving up. Only those who cannot take
-        rows as they are need more than one.
+        Maximum number of accepted rows to try for each applicant. Only applicants for whom rows
+        must be adapted need more than one.
 
     Examples
     --------
@@ -132,7 +131,7 @@ class Face(Method):
         self._follow(graph, goal, near, weight, np.flatnonzero(plain), found)
         self._seek(problem, applicants, goal, near, weight, np.flatnonzero(~plain), found)
         for i in np.flatnonzero((near < 0).all(axis=1)).tolist():
-            reason = f"nobody is within the radius, {graph.radius:.4g}"
+            reason = f"no row is within the radius, {graph.radius:.4g}"
             found.refuse(i, Status.NOT_FOUND, reason)
         return found
 
@@ -209,7 +208,7 @@ class Face(Method):
     def _first_accepted(
         self, problem: Problem, applicants: Applicants, graph: Graph, ends: list[Ints]
     ) -> list[int]:
-        """Tell for each applicant which end is the first accepted once it fits; -1 for none."""
+        """Tell for each applicant which end is the first accepted once adapted; -1 for none."""
         owner = np.repeat(np.arange(len(ends)), [len(e) for e in ends])
         place = np.concatenate([np.arange(len(e)) for e in ends])
         node = np.concatenate(ends)
@@ -265,21 +264,15 @@ class Face(Method):
         if n_tried == goal.n_ends:
             return why_none(problem, applicants, i, problem.gate.cutoff(self.gamma))
         if n_tried >= self.max_tries:
-            reason = f"none of the {n_tried} accepted rows that were tried is accepted once it fits"
+            reason = f"none of the {n_tried} accepted rows that were tried is accepted once adapted"
             return Status.BUDGET, reason
-        reason = f"none of the {n_tried} accepted rows within reach is accepted once it fits"
+        reason = f"none of the {n_tried} accepted rows within reach is accepted once adapted"
         return Status.NOT_FOUND, f"{reason}: {self._parts(goal.graph)}"
 
 
 @dataclass(frozen=True, eq=False)
 class _Goal:
-    """Nodes of a graph that are answers, and the shortest ways there.
-
-    Parameters
-    ----------
-    graph : Graph
-    is_end : (n,) bool
-    """
+    """Nodes of a graph that are answers, and the shortest ways there."""
 
     graph: Graph
     is_end: Bools
@@ -295,10 +288,8 @@ class _Goal:
 
         Edges lead both ways, so one search from all answers together finds the ways of everybody.
         """
-        graph = self.graph
-        ends = np.flatnonzero(self.is_end)
-        found: Any = paths.spread(graph.first, graph.near, graph.weight, ends)
-        return found[0], found[1]
+        graph, ends = self.graph, np.flatnonzero(self.is_end)
+        return paths.spread(graph.first, graph.near, graph.weight, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,16 +318,8 @@ def _ways(goal: _Goal, near: Ints, weight: Floats, n_wanted: int) -> list[_Ways]
     def run(part: slice) -> None:
         for i in range(part.start, part.stop):
             there = near[i] >= 0
-            found: Any = paths.search(
-                graph.first,
-                graph.near,
-                graph.weight,
-                near[i][there],
-                weight[i][there],
-                goal.is_end,
-                n_wanted,
-            )
-            out[i] = _Ways(*found)
+            edges = (graph.first, graph.near, graph.weight, near[i][there], weight[i][there])
+            out[i] = _Ways(*paths.search(*edges, goal.is_end, n_wanted))
 
     in_threads(run, len(near), 1)
     return [out[i] for i in range(len(near))]

@@ -1,9 +1,9 @@
 """Feature tweaking: into a better leaf of one tree, as far as the ensemble follows.
 
-Tolomei et al. (2017) look at the paths of single trees that end in the wished-for class. Here a
-path is one to a leaf that is worth more to the target than the applicant's own, which also has a
-meaning for boosted margins; its conditions are intersected first, only what violates them moves,
-and the ensemble decides. One path often does not flip many trees, so tweaks are chained.
+Tolomei et al. (2017) look at the paths of single trees that end in the target class. Here a path
+is one to a leaf that is worth more to the target than the applicant's own, which also has a meaning
+for boosted margins; its conditions are intersected first, only what violates them moves, and the
+ensemble decides. One path often does not flip many trees, so tweaks are chained.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class FeatureTweaking(Method):
     norm : {1, 2}
     epsilon : float
         How far inside the conditions of a path a feature is put, in units of its scale. In a box
-        less than two of these wide it is put in the middle.
+        less than twice as wide it is put in the middle.
     gamma : float, optional
-        Look for scores above this instead of the problem's threshold, if it is higher.
+        Require scores above this instead of the problem's threshold, if it is higher.
     max_steps : int
-        Tweaks to chain before giving up.
+        Maximum number of tweaks to chain.
     max_candidates : int
-        Points to score in each step, the cheapest first.
+        Maximum number of points to score in each step, the cheapest first.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """FOCUS: downhill on a smooth stand-in for the trees, judged by the trees themselves [1]_.
 
 Points are kept as offsets from their applicants in units of each column's scale, so that a learning
-rate means the same for all columns. Every operation here works row by row: what is found for a
-person does not depend on who else is asked about.
+rate means the same for all columns. Every operation here works row by row: what is found for an
+applicant does not depend on the others in the batch.
 
 References
 ----------
@@ -49,49 +49,50 @@ class Focus(Method):
 
         [the model does not accept z] * push(z) + distance_weight * distance(x, z)
 
-    where `push` falls with the soft model's score and the brackets ask the model itself, about z
-    brought onto allowed values. The closest such point that the model accepts is the answer. So the
-    point goes where the soft model leads until it is accepted, and is pulled home until it is not.
+    where `push` falls with the soft model's score, and the bracket is 1 or 0 by the decision of the
+    model itself on z, brought onto allowed values. The answer is the closest of these points that
+    the model accepts: a point follows the soft model until it is accepted, and is pulled back
+    towards the applicant until it is not.
 
     The push is minus the log-odds of the soft score, not one minus the score: far from the boundary
     the score of a boosted model is flat, its log-odds are not. (An averaged forest has no margin;
-    its push is minus the score.) And only its direction counts: its slope is divided by that of the
-    column which it moves most, so that `distance_weight` means the same for every model and place.
+    its push is minus the score.) Only its direction counts: its slope is divided by that of the
+    column which it moves most, so that `distance_weight` means the same for every model and point.
 
     In L1 a column stays at the applicant's value unless the push there is stronger than the pull,
-    and a step that would cross that value stops at it: few columns change. While nothing has been
-    accepted, the pull is halved again and again, so that it can hold nobody at home.
+    and a step that would cross that value stops at it: few columns change. As long as no point has
+    been accepted, the pull is halved repeatedly.
 
-    Numbers, ordinal levels and one-hot members move, where their bounds leave room. Columns that
-    nobody may change, and all that the model splits by category, keep their hard splits. Categories
-    and missing values have no gradient: they stay, also where they might be filled.
+    Numbers, ordinal levels and one-hot members move within their bounds. Columns that may not
+    change, and all that the model splits by category, keep their hard splits. Categories and
+    missing values have no gradient: they stay, also where they might be filled.
 
     Parameters
     ----------
     norm : {1, 2}
         Distance in which the answer is close: L1 or L2.
     gamma : float, optional
-        Look for scores above this instead of the problem's threshold, if it is higher.
+        Require scores above this instead of the problem's threshold, if it is higher.
     sigma : float
-        Slope of the sigmoids for one scale of a column. Steeper ones are closer to the model, and
-        flat further away from its thresholds. Published settings are 1 to 10.
+        Slope of the sigmoids for one scale of a column. Steeper ones are closer to the model, but
+        flat away from its thresholds. Published settings are 1 to 10.
     temperature : float
         Factor on the soft model's margins before the link. With one margin it changes no direction,
         so it matters to models of three classes or more: a high one looks at the strongest rival.
     distance_weight : float
         Weight of the distance, as a share of the push in the column that is pushed most.
     learning_rate : float
-        Length of a step, in scales of a column. Published is .001, with 1000 steps.
+        Length of a step, in scales of a column. The published one is .001, with 1000 steps.
     n_steps : int
-        Number of steps before giving up. Who has an answer stops 100 steps after the last closer
-        one.
+        Maximum number of steps. The search for an applicant who has an answer stops 100 steps
+        after the last closer one.
 
     Notes
     -----
     With one minus the soft score as the push and the published values (weight .01, rate .001, 1000
     steps), mean L1 costs on 96 declined applicants each were .22 on German Credit (XGBoost, 100
-    trees of depth 4), .50 and .53 on HELOC (depth 3 and 6). As it stands here they are .15, .33 and
-    .32, with fewer columns changed, in less than half the time. Everybody got an answer either way.
+    trees of depth 4), .50 and .53 on HELOC (depth 3 and 6). In this form they are .15, .33 and .32,
+    with fewer columns changed, in less than half the time. Every applicant got an answer in both.
     Weights from .1 to .5 differ by about a tenth.
 
     Examples
@@ -141,7 +142,7 @@ class Focus(Method):
                 reason = f"no accepted point within {self.n_steps} steps"
                 found.refuse(i, Status.BUDGET, reason)
             else:
-                found.refuse(i, Status.NOT_FOUND, "no number of theirs may change")
+                found.refuse(i, Status.NOT_FOUND, "none of the applicant's numbers may change")
         return found
 
 
@@ -235,7 +236,7 @@ class _Descent:
             named = self._at(rows)[:, terms != 0] * terms[terms != 0]
             excess = named.sum(axis=1) - bound
             excess += INSIDE * (np.abs(named).sum(axis=1) + abs(bound))
-            # A relation with a missing value binds nobody.
+            # A relation with a missing value does not bind.
             back = np.where(excess > 0, excess, 0.0) / np.where(room > 0, room, 1.0)
             moved = self.offset[rows] - back[:, None] * lean
             self.offset[rows] = np.clip(moved, self.low[rows], self.high[rows])

@@ -1,8 +1,7 @@
 """The neighbourhood graph of the support, on which FACE looks for paths.
 
-Its nodes are the training rows, accepted or not; rows that are equal are one node, or a crowd of
-them would have no neighbours but each other. Edges join rows that are near, and are the longer the
-sparser the data are there.
+Its nodes are the training rows, accepted or not; equal rows are one node, since many of them would
+have only each other for neighbours. Edges join near rows, and are the longer the sparser the data.
 """
 
 from __future__ import annotations
@@ -95,9 +94,9 @@ class Graph:
         rows, count = problem.memo.get(("distinct rows",), lambda: _distinct_rows(problem))
         n = len(rows)
         if n == 0:
-            nobody = np.zeros(0, dtype=np.int64)
-            none, first = np.zeros(0), np.zeros(1, dtype=np.int64)
-            return cls(rows, count, norm, shape, np.inf, none, 1.0, first, nobody, none)
+            near, none = np.zeros(0, dtype=np.int64), np.zeros(0)
+            first = np.zeros(1, dtype=np.int64)
+            return cls(rows, count, norm, shape, np.inf, none, 1.0, first, near, none)
         near, distance = _without_self(*_neighbours(rows, rows.rows, norm, shape.width + 1))
         r = _kth_distance(near, distance, count, count - 1, shape.n_neighbours)
         radius = np.inf

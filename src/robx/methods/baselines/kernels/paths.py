@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from robx.arrays import AnyFloats, AnyInts, Bools
+from robx.arrays import AnyFloats, AnyInts, Bools, Floats, Ints
 
 
 @njit(nogil=True, cache=True)
@@ -102,9 +102,7 @@ def _run(
 
 
 @njit(nogil=True, cache=True)
-def spread(
-    first: AnyInts, near: AnyInts, weight: AnyFloats, start: AnyInts
-) -> tuple[AnyFloats, AnyInts]:
+def spread(first: AnyInts, near: AnyInts, weight: AnyFloats, start: AnyInts) -> tuple[Floats, Ints]:
     """Find the shortest paths from some nodes, whichever is nearest, to all.
 
     Parameters
@@ -138,7 +136,7 @@ def search(
     start_weight: AnyFloats,
     is_end: Bools,
     n_wanted: int,
-) -> tuple[AnyFloats, AnyInts, AnyInts]:
+) -> tuple[Floats, Ints, Ints]:
     """Find the ends with the shortest paths, and the paths.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What comes in, and what is refused."""
+"""Tables and labels of every kind are taken; what does not fit is refused."""
 
 from __future__ import annotations
 
@@ -195,8 +195,8 @@ def test_parameters_are_checked_at_once(make: Callable[[], Any], message: str) -
             XGBClassifier(),
             {"n_models": 1},
             (
-                r"Hyperparameter cannot vary 'depht': XGBClassifier has no such parameter. Its "
-                r"get_params\(\) lists what there is."
+                r"Hyperparameter cannot vary 'depht': XGBClassifier has no such parameter. Choose "
+                r"one of its get_params\(\)."
             ),
         ),
         (
@@ -237,7 +237,7 @@ def test_bad_input_is_refused_before_anything_is_trained(
 def test_a_class_that_would_be_lost_is_said(scenario: Scenario, n_yes: int, n_no: int) -> None:
     message = (
         rf"leaves model \d+ no row of class 'no', of which y has {n_no}. Change fewer rows, or add "
-        "some of it."
+        "rows of it."
     )
     with pytest.raises(InvalidInput, match=message) as error:
         scenario.fits(TREE, ["yes"] * n_yes + ["no"] * n_no, n_models=20)
