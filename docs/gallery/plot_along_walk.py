@@ -2,9 +2,9 @@
 The walk of RobX
 ================
 
-RobX walks from a counterfactual that any method has found towards a firmly accepted person, and
-stops at the first place that is stable. On the way the score M, its mean under noise and the
-stability R change in jumps: trees are not smooth.
+RobX walks from a counterfactual of any method towards a stable accepted row, and stops at the first
+point that is stable. On the way, the score M, its mean under noise and the stability R change in
+jumps, because trees are not smooth.
 """
 
 from xgboost import XGBClassifier
@@ -22,7 +22,7 @@ tau = answer.settings["tau"]
 print(answer.settings["tau_reason"])
 
 # %%
-# The way of one applicant, from the nearest accepted row to the nearest conservative
+# The walk for one applicant, from the nearest accepted row to the nearest conservative
 # counterfactual.
 
 i = int(answer.base.stability.argmin())

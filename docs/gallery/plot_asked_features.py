@@ -2,9 +2,9 @@
 What recourse asks of people
 ============================
 
-Which features do the answers change, for how many people, and which way? Look at this before any
-answer is handed out: it shows at a glance what the model has learned, and what the schema should
-forbid.
+Which features do the answers change, for how many people, and in which direction? Look at this plot
+before you issue any answer: it shows at a glance what the model has learned, and what the schema
+should forbid.
 """
 
 from xgboost import XGBClassifier
@@ -21,10 +21,10 @@ table = robx.plots.asked_table(answer)
 print(table.round(2).to_string(index=False))
 
 # %%
-# The table, drawn:
+# The same table as a plot:
 
 ax = robx.plots.asked_features(table)
 
 # %%
-# To close one's checking account is what this model rewards most. That is hardly advice that a
-# lender wants to give: ``schema.override(checking={"change": "increase"})`` takes it out.
+# This model rewards closing the checking account most. A lender hardly wants to give that advice:
+# ``schema.override(checking={"change": "increase"})`` forbids it.

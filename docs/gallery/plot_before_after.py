@@ -2,8 +2,8 @@
 Before and after, for one applicant
 ===================================
 
-What one person is to change, by how much in units of each feature's scale, and in words. Faint
-bars show the room that the schema leaves.
+What one applicant should change, in words and in units of each feature's scale. Faint bars show the
+range that the schema allows.
 """
 
 from xgboost import XGBClassifier
@@ -20,6 +20,6 @@ most = int(answer.n_changes.argmax())
 print(answer.words(most))
 
 # %%
-# The same as a picture. ``robx.plots.save(ax, "applicant.png")`` writes it to a file.
+# The same as a plot. ``robx.plots.save(ax, "applicant.png")`` writes it to a file.
 
 ax = robx.plots.before_after(robx.plots.change_table(answer, most))

@@ -2,8 +2,8 @@
 Cost against validity
 =====================
 
-Single figures mislead: a method can always be made more robust by being made dearer. So compare
-curves. Here a small evaluation on one half of the data, judged by models trained on the other
+Single figures mislead, because any method can be made more robust at a higher cost. So compare
+curves. This is a small evaluation on one half of the data, judged by models trained on the other
 half; ``make tables TABLE=frontier`` makes the large one.
 """
 
@@ -23,7 +23,7 @@ result = robx.evaluate(
 )
 
 # %%
-# The four settings of RobX are one curve, with tau as its knob.
+# The four settings of RobX are one curve, with tau as its parameter.
 
 knobs = {f"RobX {tau}": ("RobX", tau) for tau in taus}
 table = robx.plots.frontier_table(result, knobs=knobs)

@@ -2,9 +2,9 @@
 Score, mean and stability
 =========================
 
-The paper looks at three histograms to choose tau: the scores M of the training rows, their means
-over noisy copies, and the stabilities R, the means less the standard deviations. The rows right
-of tau can serve as conservative counterfactuals; if there are none, nobody can be answered.
+The paper uses three histograms to choose tau: the scores M of the training rows, their means over
+noisy copies, and the stabilities R, which are the means minus the standard deviations. The rows to
+the right of tau can be conservative counterfactuals; without any, no applicant gets an answer.
 """
 
 from xgboost import XGBClassifier
@@ -20,6 +20,6 @@ table = robx.plots.stability_table(problem)
 print(table.describe().loc[["mean", "min", "max"]].round(3).to_string())
 
 # %%
-# Tau is the 75 % quantile of R over the accepted rows, as ``tau="auto"`` has it.
+# Tau is the 75 % quantile of R over the accepted rows, as with ``tau="auto"``.
 
 axes = robx.plots.histograms(table, tau=robx.choose_tau(problem).tau)

@@ -1,9 +1,9 @@
 """
-What tau buys, and what it costs
-================================
+Validity and cost over tau
+==========================
 
-With models that were retrained on people whom today's model has not seen, tau can be swept: how
-many of the answers do they still accept, and what do these answers cost?
+With models that were retrained on people whom today's model has not seen, tau can be varied: how
+many of the answers do these models still accept, and what do the answers cost?
 """
 
 import numpy as np
@@ -32,7 +32,6 @@ choice = robx.choose_tau(problem, X[700:], later)
 print(choice)
 
 # %%
-# Validity rises and levels off, the cost goes on rising, and in the end nobody is left who could
-# be answered.
+# Validity rises and levels off, the cost keeps rising, and in the end no applicant gets an answer.
 
 axes = robx.plots.tau_sweep(choice.table, tau=choice.tau)
