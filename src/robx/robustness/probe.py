@@ -71,9 +71,8 @@ def open_probe(
     """Read the points and the noise, and check everything before any work starts."""
     # Rows are at hand, so a model that is not imported yet is checked on them.
     imported = import_model(model, X=X)
-    trees = imported.trees
-    if trees is not None:
-        return EnsembleProbe(trees, trees.read(X), _ensemble_spread(trees, sigma, scale))
+    if isinstance(imported, TreeEnsemble):
+        return EnsembleProbe(imported, imported.read(X), _ensemble_spread(imported, sigma, scale))
     return _copies_probe(imported, X, sigma, scale)
 
 

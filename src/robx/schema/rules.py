@@ -94,9 +94,10 @@ class Rules:
     def effects_in_numbers(self) -> Effects:
         """The effects as arrays."""
         names = [feature.name for feature in self.features]
-        low = np.fmax([-np.inf if f.low is None else f.low for f in self.features], self.storable[0])
-        high = np.fmin([np.inf if f.high is None else f.high for f in self.features], self.storable[1])
-        return Effects(self.effects, names, low, high, self._on_grid)
+        low = [-np.inf if f.low is None else f.low for f in self.features]
+        high = [np.inf if f.high is None else f.high for f in self.features]
+        ends = np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
+        return Effects(self.effects, names, *ends, self._on_grid)
 
     @cached_property
     def relations_in_numbers(self) -> Relations:
