@@ -6,11 +6,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check docs bench bench-methods bench-peers tables tune fuzz wheel format clean
+.PHONY: help demo test test-all check docs bench bench-methods bench-peers tables tune fuzz wheel format clean
 
 help:
 	@echo "make demo           robx demo: recourse for declined applicants, before and after a retraining"
-	@echo "make test           run the tests"
+	@echo "make test           run the quick tests"
+	@echo "make test-all       run all tests, the kernels' a second time without the compiler"
 	@echo "make check          lint, types, layers"
 	@echo "make docs           the pages, into docs/_build/html"
 	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>"
@@ -53,10 +54,14 @@ $(VENV)/experiments: $(VENV)/pip pyproject.toml
 demo: $(VENV)/demo
 	@$(BIN)/robx demo
 
-# The kernels' tests run a second time as plain Python, with the compiler off.
 test: $(VENV)/test
-	$(BIN)/python -m pytest --numprocesses auto
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses auto tests/kernels
+	$(BIN)/python -m pytest --numprocesses auto -m "not slow"
+
+# The kernels' tests run a second time as plain Python, with the compiler off.
+KERNELS := tests/kernels tests/methods/baselines/kernels
+test-all: $(VENV)/test
+	$(BIN)/python -m pytest --numprocesses auto --hypothesis-profile all
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses auto --hypothesis-profile all $(KERNELS)
 
 check: $(VENV)/check
 	$(BIN)/ruff check

@@ -14,13 +14,14 @@ import argparse
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 import robx
 from experiments.frontier import ours
 from experiments.frontier.spec import Frontier, load_frontier
-from experiments.settings import CACHE, N_MODELS, RESULTS
+from experiments.settings import CACHE, N_MODELS, RESULTS, code_key
 from experiments.study import Data, load, make_study
 from robx.methods.base import Method
 
@@ -55,7 +56,8 @@ def measured(
     for train, some in groupby(spec.scenarios.items(), key=lambda item: item[1].train):
         changes = {name: change.scenario(data.name) for name, change in some}
         study = make_study(data, train, spec.scaling, spec.applicants)
-        table = robx.evaluate(study, named, changes, seeds=seeds, n_models=n_models, log=log)
+        options: dict[str, Any] = {"seeds": seeds, "n_models": n_models, "log": log}
+        table = robx.evaluate(study, named, changes, **options, key=code_key())
         table = table[table["seed"] == "all"]
         found = table.set_index(["scenario", "method", "metric"])["value"]
         lines += [

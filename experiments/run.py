@@ -35,6 +35,7 @@ from experiments.settings import (
     PAPER_TAU,
     RESULTS,
     SEEDS,
+    code_key,
 )
 from experiments.spec import Spec, load_specs
 from experiments.study import Data, load, make_study, scenario, tuned_parameters, varied
@@ -127,6 +128,7 @@ def evaluated(data: Data, specs: Sequence[Spec], options: Options) -> pd.DataFra
         n_models=options.n_models,
         outliers=OUTLIERS,
         log=options.log,
+        key=code_key(),
     )
     return apart(found, wanted)
 

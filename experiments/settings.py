@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
+
+import robx
 
 HERE = Path(__file__).parent
 SPECS, TUNED, RESULTS, CACHE = HERE / "specs", HERE / "tuned", HERE / "results", HERE / ".cache"
@@ -27,3 +30,9 @@ MAX_APPLICANTS = {"german": None, "heloc": 250}
 CONTAMINATION = 0.1
 
 NAMES = {"german": "German Credit", "heloc": "HELOC"}
+
+
+def code_key() -> str:
+    """Digest the source of robx and of the experiments, which a log does not notice by itself."""
+    files = sorted([*Path(robx.__file__).parent.rglob("*.py"), *HERE.rglob("*.py")])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

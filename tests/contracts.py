@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import robx
-from families import EVERY, TREES, Family, family
+from families import EVERY, QUICK, TREES, Family, family
 from robx.methods import Method
+from speed import slow_but, tries
 from strategies import random_schema
 
 ANSWERED = {robx.Status.OK, robx.Status.UNSTABLE}
@@ -65,7 +66,7 @@ class MethodContract:
     needs_trees: bool = False
     n_schemas: int = 25
 
-    @pytest.fixture(params=EVERY)
+    @pytest.fixture(params=slow_but(QUICK, EVERY))
     def case(self, request: pytest.FixtureRequest) -> Family:
         found = family(request.param)
         if found.is_black_box and self.needs_trees:
@@ -98,7 +99,7 @@ class MethodContract:
         assert len(empty) == len(empty.frame) == len(empty.summary) == 0
         assert len(self.method.explain(problem, rows_of(case.applicants, slice(1)))) == 1
 
-    @pytest.mark.parametrize("name", ["xgboost", "forest", "pipeline"])
+    @pytest.mark.parametrize("name", slow_but(["xgboost"], QUICK))
     def test_any_batch_order_and_copy_gives_the_same_bytes(self, name: str) -> None:
         case = family(name)
         if case.is_black_box and self.needs_trees:
@@ -127,12 +128,12 @@ class MethodContract:
         assert loaded.to_json() == answer.to_json()
         assert [loaded.words(i) for i in range(12)] == [answer.words(i) for i in range(12)]
 
-    @pytest.mark.parametrize("name", TREES)
+    @pytest.mark.parametrize("name", slow_but(["xgboost", "forest"], TREES))
     def test_random_schemas_are_kept(self, name: str) -> None:
         case = family(name)
         guess = case.problem().schema
         some = rows_of(case.applicants, slice(10))
-        for seed in range(self.n_schemas):
+        for seed in range(tries(self.n_schemas, 8)):
             rng = np.random.default_rng(seed)
             schema = random_schema(guess, case.X, rng)
             threshold = float(rng.choice([0.01, 0.3, 0.5, 0.7, 0.99]))

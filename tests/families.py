@@ -167,3 +167,5 @@ TREES = [
     *("forest", "extra-array", "boosting", "hist", "tree"),
 ]
 EVERY = [*TREES, "pipeline"]
+#: Those that every method meets in `make test`.
+QUICK = ["xgboost", "forest", "pipeline"]

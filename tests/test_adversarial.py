@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 import robx
 from robx import Problem, Status
 from robx.methods import Method
+from speed import examples, slow_but
 from strategies import random_schema
 
 Floats = NDArray[np.float64]
@@ -152,12 +153,7 @@ FAMILIES = ["tree", "forest", "xgboost", "lightgbm", "hist"]
 
 @pytest.mark.parametrize("method", METHODS, ids=named)
 @given(st.sampled_from(FAMILIES), st.integers(0, 10_000), st.sampled_from([0.01, 0.5, 0.99]))
-@settings(
-    max_examples=6,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.differing_executors],
-)
+@examples(6, few=2, derandomize=True, suppress_health_check=[HealthCheck.differing_executors])
 def test_odd_tables_schemas_and_models(
     method: Method, family: str, seed: int, threshold: float
 ) -> None:
@@ -177,7 +173,7 @@ def test_odd_tables_schemas_and_models(
 
 
 @pytest.mark.parametrize("method", METHODS, ids=named)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", slow_but([1], range(2)))
 def test_a_support_of_one_row(method: Method, seed: int) -> None:
     at = scene("lightgbm" if seed % 2 else "tree", seed)
     accepted = at.probability(at.table) > 0.5
@@ -202,7 +198,7 @@ def towns() -> tuple[Scene, Problem]:
     return at, Problem(at.model, at.table)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=named)
+@pytest.mark.parametrize("method", slow_but([], METHODS), ids=named)
 def test_five_hundred_one_hot_columns_take_seconds(method: Method) -> None:
     at, problem = towns()
     started = time.perf_counter()
@@ -215,7 +211,7 @@ def test_five_hundred_one_hot_columns_take_seconds(method: Method) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS, ids=named)
-@pytest.mark.parametrize("threshold", [0.0, 0.01, 0.99, 1 - 1e-12])
+@pytest.mark.parametrize("threshold", slow_but([0.0, 0.99], [0.0, 0.01, 0.99, 1 - 1e-12]))
 def test_thresholds_at_the_ends(method: Method, threshold: float) -> None:
     at = scene("forest", 5)
     problem = Problem(at.model, at.table, threshold=threshold)

@@ -158,6 +158,7 @@ def compare(block: Block, wanted: str | None, got: str) -> None:
 # --- the pages -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_the_code_of_a_page_runs_and_shows_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -167,6 +168,7 @@ def test_the_code_of_a_page_runs_and_shows_what_the_page_shows(
     run(blocks, tmp_path, compared=SAME_MODELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_an_example_of_the_gallery_runs_and_draws(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -17,6 +17,8 @@ import pytest
 
 import robx
 
+pytestmark = pytest.mark.slow
+
 Save = Callable[[Any, Path], object]
 
 

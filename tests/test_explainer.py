@@ -206,7 +206,9 @@ def test_a_retrained_model_declines_what_it_cannot_read() -> None:
     model = make_pipeline(encode, DecisionTreeClassifier(random_state=0)).fit(table, labels)
     schema = robx.Schema.infer(table).override(town={"change": "none"})
     people = pd.DataFrame({"a": [0.2, 0.2], "town": ["big", "rare"]})
-    answer = robx.explain(model, table, people, y_train=labels, schema=schema, n_models=12)
+    answer = robx.explain(
+        model, table, people, y_train=labels, schema=schema, **{**QUICK, "n_models": 12}
+    )
     assert answer.certificate is not None
     accepting = answer.certificate.accepting
     assert accepting[0] == 8 > accepting[1]

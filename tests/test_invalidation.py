@@ -63,7 +63,11 @@ def test_a_higher_tau_lowers_it(problem: robx.Problem, later: list[Any]) -> None
 
 def test_it_is_said_with_its_assumptions(problem: robx.Problem, later: list[Any]) -> None:
     said = str(robx.invalidation_bound(problem, later, tau=0.8))
-    for part in ("Theorem 2", "expected score is above R", "standard deviation of its score is at most V"):
+    for part in (
+        "Theorem 2",
+        "expected score is above R",
+        "standard deviation of its score is at most V",
+    ):
         assert part in said
 
 

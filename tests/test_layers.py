@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,13 +29,16 @@ def name_of(file: Path) -> str:
     return ".".join(file.relative_to(SOURCE).with_suffix("").parts)
 
 
-def imported(file: Path) -> Iterator[str]:
+@cache
+def imported(file: Path) -> frozenset[str]:
     """The top-level libraries that a module imports, at any depth of its code."""
+    found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
+            found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module.split(".")[0]
+            found.add(node.module.split(".")[0])
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("library", ONLY_IN)
@@ -44,7 +48,7 @@ def test_a_library_is_imported_only_where_it_belongs(library: str) -> None:
 
 
 def test_the_scan_sees_imports_within_functions() -> None:
-    assert "ortools" in set(imported(SOURCE / "methods" / "exact" / "program.py"))
+    assert "ortools" in imported(SOURCE / "methods" / "exact" / "program.py")
 
 
 #: What the gate is made of, by the object that has it; and who may ask for it.

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from robx.errors import InvalidInput
-from robx.parameters import check_number, check_whole, is_number, is_whole
+from robx.parameters import check_number, check_whole, is_number, is_whole, require
 
 
-def test_truth_values_text_and_what_is_not_finite_are_no_numbers() -> None:
+def test_booleans_text_and_what_is_not_finite_are_not_numbers() -> None:
     for whole in (3, np.int64(3)):
         assert is_whole(whole)
         assert is_number(whole)
@@ -29,6 +29,8 @@ def test_truth_values_text_and_what_is_not_finite_are_no_numbers() -> None:
         ({"above": 0, "below": 1}, [0.5], [0, 1], "a number above 0 and below 1"),
         ({"least": 0, "below": 1}, [0, 0.5], [-1, 1], "a number from 0 to below 1"),
         ({"least": 0, "most": 1}, [0, 1], [-0.1, 1.1, None], "a number from 0 to 1"),
+        ({}, [-9, 9], [np.nan, None], "a number"),
+        ({"or_none": True}, [None, 9], [np.inf, "1"], "a number, or None"),
     ],
 )
 def test_bounds_are_kept_and_said(
@@ -44,8 +46,13 @@ def test_bounds_are_kept_and_said(
         )
 
 
-def test_whole_numbers_have_a_least_one() -> None:
+def test_integers_have_a_minimum() -> None:
     check_whole(0, "seed", "Study", least=0)
     for value in (0, 1.5, "2", True):
         with pytest.raises(InvalidInput, match="must be an integer from 1. Got"):
             check_whole(value, "seed", "Study")
+
+
+def test_a_value_that_takes_many_letters_is_named_by_its_type() -> None:
+    with pytest.raises(InvalidInput, match="must be text. Got list instead"):
+        require(False, ["long"] * 99, "title", "report", "text")

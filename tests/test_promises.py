@@ -258,9 +258,9 @@ def test_people_keep_their_names_in_a_csv_file(names: list[Any], tmp_path: Path)
     assert check(tmp_path / "a.csv", forest()).applicants.tolist() == names
 
 
-def test_features_that_begin_as_our_columns_do_are_asked_about(tmp_path: Path) -> None:
+def test_a_feature_that_is_called_applicant_is_asked_about(tmp_path: Path) -> None:
     X, y = data()
-    names = {"income": "robx_income", "age": "applicant"}
+    names = {"age": "applicant"}
     odd = X.rename(columns=names)
     model = RandomForestClassifier(10, random_state=0).fit(odd, y)
     found = robx.Frugal(noise=robx.Noise(n_draws=16)).explain(Problem(model, odd), odd[y == 0][:4])

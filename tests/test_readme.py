@@ -17,6 +17,7 @@ PINNED = f"xgboost-cpu=={xgboost.__version__}; python_version < " in (
 ).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_example_runs_and_prints_what_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from experiments.frontier.methods import Point, make, points
 from experiments.frontier.resamples import curves
 from experiments.frontier.spec import NAME, Change, Frontier
 from experiments.peers import require_dice
-from experiments.settings import CONTAMINATION, NAMES
+from experiments.settings import CONTAMINATION, NAMES, code_key
 from experiments.study import Data, make_study
 from robx.evaluation import Cell, judged_cells
 from robx.evaluation.table import tabulate
@@ -74,6 +74,7 @@ def run(
             n_models=n_models,
             outliers=OUTLIERS,
             log=log,
+            key=code_key(),
         )
         start = _said(f"{data.name}: answers, models of {', '.join(changes)}", start)
         for name, change in changes.items():

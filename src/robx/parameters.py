@@ -1,17 +1,21 @@
-"""Checks of single parameters, with one sentence for all that is wrong."""
+"""Checks of parameters, with one form of sentence for all that is wrong."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from robx.errors import InvalidInput
 
+#: A value that takes more letters is named by its type.
+MOST_LETTERS = 200
+
 
 def is_whole(value: Any) -> bool:
-    """Whether something is a whole number; True and False are not."""
+    """Whether something is an integer; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -32,11 +36,13 @@ def require(holds: bool, value: Any, name: str, owner: str, expected: str) -> No
     """
     if not holds:
         of = f" of {owner}" if owner else ""
-        raise InvalidInput(f"The '{name}' parameter{of} must be {expected}. Got {value!r} instead.")
+        shown = repr(value)
+        shown = shown if len(shown) <= MOST_LETTERS else type(value).__name__
+        raise InvalidInput(f"The '{name}' parameter{of} must be {expected}. Got {shown} instead.")
 
 
 def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:
-    """Refuse what is not a whole number from `least`."""
+    """Refuse what is not an integer from `least` on."""
     sound = is_whole(value) and value >= least
     require(sound, value, name, owner, f"an integer from {least}")
 
@@ -57,16 +63,40 @@ def check_number(
     most: float | None = None,
     below: float = math.inf,
     or_else: str = "",
+    or_none: bool = False,
 ) -> None:
     """Refuse what is not a finite number within bounds; `or_else` says what else is taken."""
+    if or_none and value is None:
+        return
+    or_else = ", or None" if or_none else or_else
     start, end = above if least is None else least, below if most is None else most
     sound = is_number(value) and above < value < below and start <= value <= end
-    lower = f"above {above:g}" if least is None else f"from {least:g}"
-    joint = " and " if least is None else " to "
-    upper = f"{joint}below {below:g}" if most is None else f"{joint}{_at_most(joint)}{most:g}"
+    lower, joint, at_most = (f" above {above:g}", "and", "at most ")
+    if least is not None:
+        lower, joint, at_most = (f" from {least:g}", "to", "")
+    elif math.isinf(above):
+        lower = ""
+    upper = f" {joint} below {below:g}" if most is None else f" {joint} {at_most}{most:g}"
     upper = "" if math.isinf(end) else upper
-    require(sound, value, name, owner, f"a number {lower}{upper}{or_else}")
+    require(sound, value, name, owner, f"a number{lower}{upper}{or_else}")
 
 
-def _at_most(joint: str) -> str:
-    return "at most " if joint == " and " else ""
+def check_table(table: Any, needed: Sequence[str], owner: str, maker: str) -> None:
+    """Refuse what is not a pandas table with these columns; `maker` makes such tables.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_table(pd.DataFrame({"score": [0.5]}), ["score", "mean"], "histograms", "stability")
+    Traceback (most recent call last):
+    robx.errors.InvalidInput: histograms needs a table with columns score, mean, as stability
+    returns. Missing: mean. Got: score.
+    """
+    expected = f"{owner} needs a table with columns {', '.join(needed)}, as {maker} returns."
+    if not hasattr(table, "iloc") or not hasattr(table, "columns"):
+        kind = type(table).__name__
+        raise InvalidInput(f"{expected} Got {kind}, which is not a pandas table.")
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        have = ", ".join(map(str, table.columns)) or "no columns"
+        raise InvalidInput(f"{expected} Missing: {', '.join(missing)}. Got: {have}.")

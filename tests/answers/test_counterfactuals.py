@@ -208,6 +208,14 @@ def test_files_of_other_things_are_refused(tmp_path: Path, text: str, message: s
     assert message in str(caught.value)
 
 
+def test_answers_within_answers_without_end_are_refused() -> None:
+    plain = answer(FOUR.to_numpy(), base=None).to_dict()
+    for _ in range(2000):
+        plain = {**plain, "base": plain}
+    with pytest.raises(robx.InvalidInput, match="The counterfactuals are damaged: "):
+        Counterfactuals.from_dict(plain)
+
+
 def test_columns_that_differ_in_length_are_refused() -> None:
     plain = answer().to_dict()
     for name in ("cost", "reason", "score"):

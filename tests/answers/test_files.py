@@ -107,14 +107,18 @@ def test_a_feature_named_as_a_column_of_ours() -> None:
     odd = people().rename(columns={"savings": "robx_cost"})
     model = RandomForestClassifier(5, random_state=0).fit(odd, odd["income"] > 0.5)
     found = robx.NearestNeighbour().explain(Problem(model, odd), odd[:2])
-    with pytest.raises(robx.InvalidInput, match="named 'robx_cost', as one of robx's own in"):
+    with pytest.raises(
+        robx.InvalidInput, match="named 'robx_cost'. Names that begin with 'robx_' are robx's own"
+    ):
         _ = found.table
 
 
 @pytest.mark.parametrize("name", ["robx_status", "robx_steadiness", "robx_target", "robx_bound"])
 def test_a_name_of_ours_is_refused_before_any_work_is_done(name: str, tmp_path: Path) -> None:
     for ending in (".csv", ".csv.gz", ".parquet"):
-        with pytest.raises(robx.InvalidInput, match=f"'{name}', as one .* or save them as .json"):
+        with pytest.raises(
+            robx.InvalidInput, match=f"'{name}'. Names that begin .* or save the answers as .json"
+        ):
             check_path(tmp_path / f"a{ending}", ["income", name])
     assert check_path(tmp_path / "a.json", [name]) == tmp_path / "a.json"
     assert check_path(tmp_path / "a.csv", ["income", "robx_x"]) == tmp_path / "a.csv"
@@ -127,7 +131,7 @@ def test_all_columns_of_ours_are_known_to_be_ours() -> None:
         assert found.measured
         names = [name for name in found.table if name.startswith("robx_")]
         for name in names:
-            with pytest.raises(robx.InvalidInput, match=f"'{name}', as one"):
+            with pytest.raises(robx.InvalidInput, match=f"named '{name}'"):
                 check_names([name])
 
 

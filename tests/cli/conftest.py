@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +13,27 @@ import pytest
 import robx
 from cli_cases import Ran, Run, train
 from robx.cli import run
+from robx.trees import child
+
+#: What model libraries said about files, by all that they were asked.
+SAID: dict[tuple[object, ...], Any] = {}
+
+
+@pytest.fixture(autouse=True)
+def libraries_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask a library only once about the same file and rows: to start it takes seconds."""
+
+    def once(ask: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(script: str, library: str, source: Path, *rows: object) -> Any:
+            key = (script, source.read_bytes(), pickle.dumps(rows))
+            if key not in SAID:
+                SAID[key] = ask(script, library, source, *rows)
+            return SAID[key]
+
+        return asked
+
+    for name in ("score", "convert"):
+        monkeypatch.setattr(child, name, once(getattr(child, name)))
 
 
 @pytest.fixture

@@ -182,8 +182,8 @@ def test_evaluate_compares_methods_after_a_change(
     words += ["--change", "other-half", "--method", "nearest", "--method", "robx", "--out", out]
     rows = call("evaluate", *model_and_data, *words).rows
     assert [(row["scenario"], row["method"]) for row in rows] == [
-        ("other-half", "nearest"),
-        ("other-half", "robx"),
+        ("other-half", "NearestNeighbour"),
+        ("other-half", "RobX"),
     ]
     table = pd.read_csv(out)
     whole = table[(table["seed"] == "all") & (table["metric"] == "validity")]

@@ -102,6 +102,7 @@ def test_the_shell_is_given_commands_and_options() -> None:
     assert "file," in completed("robx explain --model ")
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_is_no_error(folder: Path) -> None:
     command: list[str | Path] = [
         sys.executable,

@@ -32,6 +32,7 @@ def test_a_long_last_column_is_cut_where_the_terminal_ends() -> None:
     assert lines[-1].endswith("…")
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_an_aligned_table(folder: Path) -> None:
     ours, theirs = pty.openpty()
     command: list[str | Path] = [

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 import robx
 from robx import InvalidInput
 from robx.datasets import make_gaussians
+from speed import examples
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     n=st.integers(2, 300),
     d=st.integers(1, 6),

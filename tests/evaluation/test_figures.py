@@ -193,6 +193,7 @@ def test_a_point_among_repeated_rows_is_not_the_mean() -> None:
     assert value(table, "lof_raw") <= 10
 
 
+@pytest.mark.slow
 def test_the_strictest_model_s_share_lies_in_its_interval() -> None:
     table = robx.evaluate(STUDY, {"NN": NN}, Bootstrap(), seeds=5, n_models=20)
     rows = table[table.metric == "worst_model_validity"]

@@ -109,6 +109,7 @@ def test_a_rehearsal_cannot_change_what_the_judges_are_made_from() -> None:
     assert study.estimator.n_estimators == 7
 
 
+@pytest.mark.slow
 def test_a_rehearsal_that_asks_for_the_models_that_judge_does_not_get_them() -> None:
     """The same scenario, in a rehearsal, gives other models, also where it knows no chance."""
     vary = robx.scenarios.Hyperparameter(vary={"max_depth": [2, 4]})

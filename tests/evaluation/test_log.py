@@ -132,6 +132,7 @@ table[table.metric != "seconds"].to_csv(sys.argv[2], index=False)
 """
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     log, out = tmp_path / "log.jsonl", tmp_path / "table.csv"
     command = [sys.executable, "-c", SCRIPT]

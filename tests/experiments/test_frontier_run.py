@@ -28,6 +28,7 @@ def small() -> Frontier:
     return replace(spec, knobs={"german": few}, scenarios=kept)
 
 
+@pytest.mark.slow
 def test_a_run_writes_points_checks_a_page_and_a_picture(tmp_path: Path) -> None:
     out, log = tmp_path / "german", tmp_path / "cells.jsonl"
     data, few = load("german"), {"seeds": 1, "n_models": 2, "applicants": 3}

@@ -44,6 +44,7 @@ def test_the_levels_of_the_default_keep_what_is_wanted(data: str, test: str) -> 
     assert (line["coverage"] >= 0.95).all()
 
 
+@pytest.mark.slow
 def test_a_small_measurement_has_a_line_for_each_level() -> None:
     spec = load_frontier()
     few = replace(spec, scenarios={"moderate": spec.scenarios["moderate"]}, applicants=3)

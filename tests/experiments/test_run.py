@@ -40,6 +40,7 @@ def validity(table: pd.DataFrame, method: str, rule: str) -> float:
     return float(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["FT", "FOCUS", "FACE", "NN"])
 def test_without_a_stability_test_robustness_is_gone(broken: pd.DataFrame, base: str) -> None:
     alone = validity(broken, base, "none")
@@ -48,6 +49,7 @@ def test_without_a_stability_test_robustness_is_gone(broken: pd.DataFrame, base:
     assert validity(broken, "CCF", "paper") == pytest.approx(validity(broken, "NN", "none"), abs=1)
 
 
+@pytest.mark.slow
 def test_the_checks_see_that_it_is_gone(broken: pd.DataFrame) -> None:
     def holding(rule: str) -> list[bool]:
         checks: list[Check] = run_checks(small("moderate"), "german", broken)
@@ -66,6 +68,7 @@ def test_tables_with_the_same_base_models_are_evaluated_together() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_run_writes_pages_figures_and_checks(data: Data, tmp_path: Path) -> None:
     few = {"german": ("CCF", "NN")}
     specs = [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from experiments.methods import Asked, make
 from experiments.run import OUTLIERS
 
@@ -31,3 +34,13 @@ def test_methods_get_them() -> None:
     assert conservative == robx.Conservative(
         tau="auto", norm=1, noise=robx.Noise(sigma=0.1, n_draws=1000, draws="gaussian")
     )
+
+
+def test_changed_code_has_another_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "HERE", tmp_path)
+    keys = [settings.code_key()]
+    for source in ("N = 1", "N = 2", "N = 1"):
+        (tmp_path / "methods.py").write_text(source)
+        keys.append(settings.code_key())
+    assert keys[1] == keys[3]
+    assert len(set(keys)) == 3

@@ -50,6 +50,7 @@ def test_the_same_rows_give_the_same_model() -> None:
     assert first.problem.model.digest == again.problem.model.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["other-half", "hyperparameter"])
 def test_new_models_differ_from_each_other(which: str) -> None:
     data = load("german")
@@ -83,6 +84,7 @@ def test_stored_hyperparameters_are_within_the_search(name: str, train: Train) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("train", TRAINS)
 def test_the_stored_accuracy_is_that_of_the_stored_hyperparameters(train: Train) -> None:
     tune = pytest.importorskip("experiments.tune", reason="needs optuna", exc_type=ImportError)

@@ -97,6 +97,34 @@ def test_long_numbers_keep_their_digits_also_where_some_are_missing(tmp_path: Pa
     assert read(tmp_path, "x,y\n1e300,1\n,2\n")["x"][0] == 1e300
 
 
+def test_whole_numbers_that_are_too_long_stay_text(tmp_path: Path) -> None:
+    table = read(
+        tmp_path, "a,b,c\n18446744073709551615,18446744073709551616,18446744073709551615\n"
+    )
+    assert table["a"].tolist() == [2**64 - 1]
+    assert table["b"].tolist() == ["18446744073709551616"]
+    mixed = read(tmp_path, "a,b\n18446744073709551615,18446744073709551615\n,-1\n")
+    assert mixed["a"].tolist()[:1] == ["18446744073709551615"]
+    assert mixed["b"].tolist() == ["18446744073709551615", "-1"]
+
+
+@pytest.mark.parametrize(
+    ("last", "wanted"), [("x", "1"), ("007", "1"), ("2.5", 1.0), ("", 1.0), ("+2", 1), ("NaN", 1.0)]
+)
+def test_the_last_of_many_rows_decides_too(tmp_path: Path, last: str, wanted: Any) -> None:
+    first = read(tmp_path, "a,b\n" + "1,z\n" * 20_000 + f"{last},z\n")["a"].tolist()[0]
+    assert (first, type(first)) == (wanted, type(wanted))
+
+
+def test_flags_are_flags_and_hexadecimal_numbers_are_text(tmp_path: Path) -> None:
+    table = read(tmp_path, "a,b,c,d\nTrue,1,0x1F,1_000\nfalse,True,0x2,2_000\n")
+    assert table["a"].tolist() == [True, False]
+    assert table["a"].dtype == bool
+    assert table["b"].tolist() == ["1", "True"]
+    assert table["c"].tolist() == ["0x1F", "0x2"]
+    assert table["d"].tolist() == ["1_000", "2_000"]
+
+
 def test_what_is_missing_is_what_pandas_takes_for_it_unless_told(tmp_path: Path) -> None:
     data = "debtors,x\nNone,1\nNA,\n,3\n"
     assert read(tmp_path, data)["debtors"].isna().tolist() == [True, True, True]

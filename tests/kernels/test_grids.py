@@ -1,4 +1,4 @@
-"""These tests are small enough to run with the JIT off as well: `make test` does both."""
+"""These tests are small enough to run with the JIT off as well: `make test-all` does both."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robx.kernels.grids import FREE, LEVELS, STEP, nearest_allowed, settle_groups, snap
+from speed import examples
 
 Floats = NDArray[np.float64]
 NO_LEVELS = np.zeros(0)
@@ -33,7 +34,7 @@ def on_grid(value: float, step: Fraction, single: bool) -> bool:
 
 
 @given(wide, wide, wide, st.sampled_from(STEPS), st.booleans())
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200, derandomize=True)
 def test_a_step_is_the_nearest_multiple_within_bounds(
     value: float, low: float, high: float, step: Fraction, single: bool
 ) -> None:
@@ -62,7 +63,7 @@ def _multiple(near: float, k: int, step: Fraction, single: bool) -> float:
 
 
 @given(wide, wide, wide, st.booleans())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_a_free_number_is_clipped_and_held_by_its_dtype(
     value: float, low: float, high: float, single: bool
 ) -> None:
@@ -83,7 +84,7 @@ def test_a_free_number_is_clipped_and_held_by_its_dtype(
     st.integers(-6, 6),
     st.integers(-6, 6),
 )
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_a_level_is_the_nearest_one_listed_within_bounds(
     levels: list[float], value: float, low: int, high: int
 ) -> None:
@@ -177,7 +178,7 @@ def test_where_nothing_is_allowed_the_applicant_keeps_theirs() -> None:
     st.lists(st.sampled_from([0.0, 1.0, 2.0, 5.0, 2.5]), min_size=2, max_size=2),
     st.sampled_from([STEP, LEVELS]),
 )
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_snapping_twice_is_snapping_once(z: list[float], x: list[float], kind: int) -> None:
     low, high = [0.0, -1.0], [4.0, 6.0]
     once = snapped(z, x, low, high, kind=kind)

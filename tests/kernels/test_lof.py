@@ -1,4 +1,4 @@
-"""These tests are small enough to run with the JIT off as well: `make test` does both."""
+"""These tests are small enough to run with the JIT off as well: `make test-all` does both."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robx.kernels.lof import factors
+from speed import examples
 
 Floats = NDArray[np.float64]
 TINY = 1e-10
@@ -38,7 +39,7 @@ def by_kernel(points: Floats, rows: Floats, reach: Floats, density: Floats, k: i
 
 
 @given(data=st.data(), n=st.integers(1, 12), d=st.integers(1, 3), m=st.integers(0, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_factors_are_those_of_the_definition_also_with_ties_and_copies(
     data: st.DataObject, n: int, d: int, m: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""These tests are small enough to run with the JIT off as well: `make test` does both."""
+"""These tests are small enough to run with the JIT off as well: `make test-all` does both."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_nearest import Costs, Flags, Floats, by_distance
 from robx.kernels.nearest import Tree, build, query
+from speed import examples
 
 Place = tuple[float, int]
 
@@ -100,14 +101,14 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(rows, q, low, high, costs, norm, skip)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(case=cases(), k=st.integers(1, 12), leaf_size=st.sampled_from([1, 2, 5, 64]))
 def test_the_nearest_rows_are_the_twin_s(case: Case, k: int, leaf_size: int) -> None:
     expected = [padded(case.places(i), k) for i in range(len(case.q))]
     assert case.nearest(leaf_size, k) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(case=cases(), k=st.integers(1, 7), leaf_size=st.sampled_from([1, 4]))
 def test_pages_follow_each_other_without_gap_or_repeat(case: Case, k: int, leaf_size: int) -> None:
     tree = case.tree(leaf_size)
@@ -199,7 +200,7 @@ def check_tree(case: Case, leaf_size: int) -> int:
     return len(right)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(case=cases(), leaf_size=st.integers(1, 6))
 def test_each_node_holds_its_rows_and_their_ranges(case: Case, leaf_size: int) -> None:
     check_tree(case, leaf_size)

@@ -1,4 +1,4 @@
-"""These tests are small enough to run with the JIT off as well: `make test` does both."""
+"""These tests are small enough to run with the JIT off as well: `make test-all` does both."""
 
 from __future__ import annotations
 

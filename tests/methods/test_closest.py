@@ -153,6 +153,7 @@ def german() -> tuple[Problem, Any]:
     return problem, people[problem.read(people).score <= 0.5][:20]
 
 
+@pytest.mark.slow
 def test_no_method_is_cheaper_than_the_bound() -> None:
     problem, people = german()
     answer = Closest().explain(problem, people)

@@ -20,6 +20,7 @@ from sklearn.ensemble import (
 
 from robx import Closest, Feature, Problem, Schema, Status
 from robx.methods.exact import search
+from speed import slow_but
 
 Floats = NDArray[np.float64]
 
@@ -203,7 +204,7 @@ def assert_optimal(problem: Problem, model: Any, target: Any, X: Any, gamma: Any
     return answer
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(["XGBoost", "RandomForest"], MODELS))
 def test_the_answer_is_the_cheapest_of_all_allowed_points(name: str) -> None:
     model, X, target = fitted(name)
     people = X.iloc[:40].reset_index(drop=True)
@@ -220,7 +221,7 @@ def test_the_answer_is_the_cheapest_of_all_allowed_points(name: str) -> None:
     assert n_infeasible >= 2
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(["LightGBM"], MODELS))
 def test_gamma_asks_for_a_higher_score(name: str) -> None:
     model, X, target = fitted(name)
     problem = Problem(model, X, free_schema(), target=target)
@@ -230,7 +231,7 @@ def test_gamma_asks_for_a_higher_score(name: str) -> None:
     assert (answer.score[answer.ok] > 0.6).all()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(["XGBoost", "forest of votes"], MODELS))
 def test_a_score_on_the_threshold_is_not_above_it(name: str) -> None:
     model, X, target = fitted(name)
     free = free_schema()

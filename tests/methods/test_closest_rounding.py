@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import robx
 from robx import Closest, Feature, Problem, Schema, Status
 from robx.methods.exact import demand, search
+from speed import slow_but
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +53,7 @@ def dear(bar: float) -> tuple[Problem, Floats]:
     return problem, points[model.score(points) <= bar][::4]
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 20])
+@pytest.mark.parametrize("most", slow_but([1], [0, 1, 2, 20]))
 def test_ties_that_rounding_decides_never_make_a_wrong_bound(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,7 @@ def test_ties_that_rounding_decides_never_make_a_wrong_bound(
                 assert answer.cost[i] == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_what_is_excluded_once_is_not_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     excluded: dict[search.Search, list[tuple[int, ...]]] = {}
     exclude = search.Search._exclude

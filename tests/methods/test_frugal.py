@@ -18,6 +18,7 @@ from retrained_cases import LIBRARIES, own_scores, retrained, steadiness
 from robx.evaluation.digests import digest
 from robx.problem import coordinates
 from robx.robustness.draws import draw
+from speed import slow_but
 from strategies import random_schema
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,7 @@ class TestFrugal(MethodContract):
     n_schemas = 3
 
 
+@pytest.mark.slow
 class TestFrugalInL2(MethodContract):
     method = robx.Frugal(**QUICK, norm=2, base=None, realism=None, price_per_change=0.05)
     needs_trees = True  # a black box takes it long, and is asked above
@@ -37,7 +39,7 @@ class TestFrugalInL2(MethodContract):
 # --- with retrained models ------------------------------------------------------------------------
 
 
-@pytest.fixture(params=LIBRARIES)
+@pytest.fixture(params=slow_but(["xgboost", "forest"], LIBRARIES))
 def library(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -148,8 +150,8 @@ def same_test(problem: robx.Problem, level: float) -> float:
     return float(np.quantile(problem.gate.stability(problem.support.rows, noise).value, level))
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("base", slow_but(["nearest"], BASES))
+@pytest.mark.parametrize("norm", slow_but([1], [1, 2]))
 def test_it_never_costs_more_than_robx_under_the_same_test(base: str, norm: Any) -> None:
     saved = []
     for seed, name in enumerate(["xgboost", "lightgbm", "forest", "catboost"]):

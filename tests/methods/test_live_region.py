@@ -22,6 +22,7 @@ from robx import (
     Schema,
     UnsupportedModel,
 )
+from speed import slow_but
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +32,7 @@ class TestLiveRegion(MethodContract):
     needs_trees = True
 
 
+@pytest.mark.slow
 class TestLiveRegionInL2(MethodContract):
     method = LiveRegion(norm=2)
     needs_trees = True
@@ -87,7 +89,7 @@ def test_every_feature_goes_home_as_far_as_the_leaves_stay_the_same() -> None:
     np.testing.assert_array_equal(one_row.score, start.score)
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", slow_but(["xgboost", "forest"], TREES))
 def test_it_costs_no_more_than_the_nearest_row_and_no_less_than_the_closest_point(
     name: str,
 ) -> None:

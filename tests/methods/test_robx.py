@@ -17,12 +17,14 @@ from families import family
 from oracles import toy_data
 from robx.methods.walks import Walks
 from robx.robustness.draws import draw
+from speed import tries
 
 
 class TestRobX(MethodContract):
     method = robx.RobX(noise=robx.Noise(n_draws=64))
 
 
+@pytest.mark.slow
 class TestRobXInL2(MethodContract):
     method = robx.RobX(norm=2, base=None, noise=robx.Noise(n_draws=64))
     n_schemas = 5
@@ -56,7 +58,7 @@ def test_the_paper_setting_is_algorithm_1_draw_for_draw(
     method = robx.RobX.paper(
         tau=tau, norm=norm, step=alpha, n_targets=c, noise=robx.Noise(n_draws=200, rng=3)
     )
-    people = rejected(problem, 25)
+    people = rejected(problem, tries(25, 6))
     answer = method.explain(problem, people)
     noise = draw("gaussian", 200, 4, 3).noise
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 import robx
 from robx.metrics import Outliers
+from speed import examples, slow_but
 
 Floats = NDArray[np.float64]
 RNG = np.random.default_rng(0)
@@ -66,7 +67,7 @@ def naive_factor(rows: Floats, point: Floats, k: int) -> float:
     ],
     ids=["plain", "many columns", "constant columns", "copies", "one column"],
 )
-@pytest.mark.parametrize("k", [1, 5, 20, 33, 58, 59, 60, 100])
+@pytest.mark.parametrize("k", slow_but([1, 20, 59, 100], [1, 5, 20, 33, 58, 59, 60, 100]))
 def test_a_fitted_row_gets_what_scikit_learn_gives_it_when_fitted_without(
     rows: Floats, k: int
 ) -> None:
@@ -120,7 +121,7 @@ GRIDS = st.integers(1, 3).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(GRIDS, st.integers(1, 16), st.sampled_from([1.0, 0.1, 1 / 3]))
 def test_on_grids_full_of_ties_the_definition_is_followed(grid: Any, k: int, step: float) -> None:
     rows, points = (step * part for part in grid)

@@ -18,7 +18,7 @@ def ends(ax: Axes) -> dict[str, list[float]]:
     return {
         str(line.get_label()): np.asarray(line.get_xdata(), dtype=float).tolist()
         for line in ax.get_lines()
-        if str(line.get_label()).startswith("asked for")
+        if str(line.get_label()).startswith("answer")
     }
 
 
@@ -34,7 +34,7 @@ def test_every_change_is_drawn_by_its_shift_and_said_in_words() -> None:
     table = changes(5).assign(feature=list("abcde"), before="1", after=list("23456"))
     ax = plots.before_after(table)
     shifts = table["shift"].dropna().tolist()
-    assert ends(ax) == {"asked for": shifts, "asked for, another category": [1.0]}
+    assert ends(ax) == {"answer": shifts, "answer, another category": [1.0]}
     assert names(ax) == list("abcde")
     assert [text.get_text() for text in ax.texts] == [f"1 → {k}" for k in range(2, 7)]
     assert ax.get_label() == "a: 1 → 2; b: 1 → 3; c: 1 → 4; d: 1 → 5; e: 1 → 6."
@@ -48,8 +48,8 @@ def test_signs_stand_at_the_height_of_their_names() -> None:
     heights = ax.get_yticks()
     lines = {str(line.get_label()): line for line in ax.get_lines()}
     is_category = np.array([k == 3 for k in range(5)])
-    assert np.array_equal(lines["asked for"].get_ydata(), heights[~is_category])
-    assert np.array_equal(lines["asked for, another category"].get_ydata(), heights[is_category])
+    assert np.array_equal(lines["answer"].get_ydata(), heights[~is_category])
+    assert np.array_equal(lines["answer, another category"].get_ydata(), heights[is_category])
 
 
 def test_the_band_is_what_the_schema_leaves_as_far_as_it_is_seen() -> None:
@@ -89,12 +89,12 @@ def test_what_was_missing_is_no_category() -> None:
     table = changes(3).assign(shift=[0.5, NAN, NAN], before=["1", "missing", "red"], after="2")
     ax = plots.before_after(table)
     assert ends(ax) == {
-        "asked for": [0.5],
-        "asked for, another category": [1.0],
-        "asked for, from or to a missing value": [1.0],
+        "answer": [0.5],
+        "answer, another category": [1.0],
+        "answer, from or to a missing value": [1.0],
     }
     to_missing = table.assign(before="1", after="missing")
-    assert "asked for, another category" not in ends(plots.before_after(to_missing))
+    assert "answer, another category" not in ends(plots.before_after(to_missing))
 
 
 def test_values_that_run_from_right_to_left_turn_nothing_around() -> None:
@@ -135,19 +135,19 @@ def test_bars_are_shares_in_parts_by_direction_most_asked_first() -> None:
     parts = [(round(left, 9), round(width, 9)) for left, width in rectangles(ax)]
     assert parts == [(0, 0.2), (0, 0.2), (0.2, 0.4), (0.2, 0), (0.6, 0.2), (0.2, 0)]
     assert [text.get_text() for text in ax.texts] == ["80%", "20%"]
-    assert key_of(ax) == ["to rise", "to fall", "to another category"]
+    assert key_of(ax) == ["increase", "decrease", "another category"]
 
 
 def test_those_who_fill_in_a_missing_value_are_told_apart() -> None:
     table = asked(1).assign(people=10, share=0.5, rising=4, falling=0, switching=0, filling=6)
     ax = plots.asked_features(table)
-    assert key_of(ax) == ["to rise", "from or to a missing value"]
+    assert key_of(ax) == ["increase", "from or to a missing value"]
     assert np.array(rectangles(ax)) == pytest.approx(np.array([[0, 0.2], [0.2, 0.3]]))
 
 
 def test_a_direction_that_nobody_takes_is_not_in_the_key() -> None:
     table = asked(2).assign(people=30, rising=0, falling=30, switching=0)
-    assert key_of(plots.asked_features(table)) == ["to fall"]
+    assert key_of(plots.asked_features(table)) == ["decrease"]
 
 
 def test_without_directions_bars_are_whole() -> None:

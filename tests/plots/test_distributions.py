@@ -40,10 +40,10 @@ def test_bars_count_the_rows() -> None:
     assert all(said(ax) == [] for ax in (one, two, three))
 
 
-def test_tau_cuts_the_stabilities_also_within_a_bar() -> None:
+def test_a_bar_ends_at_tau_and_the_next_begins_there() -> None:
     table = spread(3).assign(stability=[0.61, 0.63, 0.9])
     *others, ax = plots.histograms(table, tau=0.62)
-    assert bars(ax) == [(0.6, 0.05, 1, False), (0.9, 0.05, 1, False), (0.6, 0.05, 1, True)]
+    assert bars(ax) == [(0.62, 0.05, 1, False), (0.87, 0.05, 1, False), (0.57, 0.05, 1, True)]
     assert not any(hatched for other in others for *_, hatched in bars(other))
     assert said(ax) == ["tau 0.62: 66.7% pass"]
     assert [line.get_xdata()[0] for line in ax.get_lines()] == [0.62]
@@ -91,5 +91,31 @@ def test_the_words_tell_the_median() -> None:
     values = np.linspace(0, 1, 11)
     table = pd.DataFrame({"score": values, "mean": values, "stability": values})
     assert plots.histograms(table)[0].get_label() == (
-        "score M of 11 rows: median 0.50, eight in ten from 0.10 to 0.90."
+        "score M, 11 values: median 0.50, 80% between 0.10 and 0.90."
     )
+
+
+@pytest.mark.parametrize("tau", [0.675, 0.68, 0.93, 0.0, 1.0, 0.7 - 1e-12])
+def test_no_bar_of_what_reaches_tau_begins_before_it(tau: float) -> None:
+    below = np.nextafter(tau, -1)
+    bins = bin_table(pd.DataFrame({"stability": [below, tau, max(tau, 0.93), 1.0]}), tau)
+    assert bins["rows"].sum() == 3
+    assert bins["below"].sum() == 1
+    assert (bins["high"] - bins["low"]).min() > 0
+    assert bins["low"].iloc[0] <= min(tau, 0)
+    if 0 < tau < 1:
+        assert (bins["low"] >= tau)[bins["rows"] > 0].all()
+        assert (bins["high"] <= tau)[bins["below"] > 0].all()
+
+
+def test_columns_that_are_not_there_have_no_panel() -> None:
+    table = spread().drop(columns="mean")
+    one, two = draw_bins(bin_table(table), None)
+    assert (one.get_xlabel(), two.get_xlabel()) == ("score M", "stability R")
+    assert key_of(two) == []
+
+
+def test_where_all_reach_tau_nothing_is_hatched() -> None:
+    *_, ax = plots.histograms(spread().assign(stability=0.9), tau=0.5)
+    assert not any(hatched for *_, hatched in bars(ax))
+    assert key_of(ax) == []

@@ -17,9 +17,15 @@ from plot_cases import sweep as sweep_table
 from plot_cases import walk as walk_table
 from robx import plots
 from robx.plots.style import styled
+from speed import slow_but
+
+#: One of each kind of plot.
+PLAIN = ["histograms", "sweep", "thirty changes", "thirty features", "walk", "frontier"]
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(
+    "name", slow_but([*PLAIN, "one change", "sweep with gaps", "frontier of nothing"], ODD)
+)
 def test_texts_are_large_enough_apart_and_whole_and_there_are_words(name: str) -> None:
     figure = figure_of(ODD[name]())
     assert overlapping(figure) == []
@@ -37,7 +43,7 @@ def test_the_look_for_overlaps_finds_one() -> None:
     assert ("beyond", "the edge") in overlapping(figure_of(far))
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", slow_but(PLAIN, ODD))
 def test_every_plot_is_sound_xml_not_long_and_drawn_anew_the_same(name: str) -> None:
     text = plots.svg(ODD[name](), title=name)
     assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own

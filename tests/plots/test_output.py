@@ -49,8 +49,8 @@ def test_an_inline_plot_has_words_for_those_who_do_not_see_it() -> None:
     words = re.search(r"<desc[^>]*>(.*?)</desc>", text)
     assert words is not None
     assert words[1] == (
-        "Share of people who are asked to change a feature: &lt;b&gt; &amp; savings 75%, amount "
-        "73.8%."
+        "Share of applicants who are asked to change a feature: &lt;b&gt; &amp; savings 75%, "
+        "amount 73.8%."
     )
     named = re.search(r'aria-labelledby="(\S+) (\S+)"', text)
     assert named is not None
@@ -137,7 +137,7 @@ def test_a_saved_picture_stands_on_white(tmp_path: Path) -> None:
 def test_other_endings_folders_and_things_are_refused(tmp_path: Path) -> None:
     ax = plots.asked_features(asked(1))
     with pytest.raises(
-        robx.InvalidInput, match=r"saved as \.png, \.svg, \.pdf\. Got 'plot\.jpg'\. Name one"
+        robx.InvalidInput, match=r"saved as \.png, \.svg, \.pdf\. Got 'plot\.jpg'\. Choose one"
     ):
         plots.save(ax, tmp_path / "plot.jpg")
     with pytest.raises(robx.InvalidInput, match="There is no folder"):

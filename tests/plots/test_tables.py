@@ -58,7 +58,7 @@ def test_rows_that_the_model_does_not_take_have_no_numbers() -> None:
 
 def test_what_makes_no_stability_table_is_refused() -> None:
     problem, _ = plane()
-    with pytest.raises(robx.InvalidInput, match="a Problem has the units of its schema"):
+    with pytest.raises(robx.InvalidInput, match="a Problem uses the units of its schema"):
         plots.stability_table(problem, scale=[1, 1])
     with pytest.raises(robx.InvalidInput, match="needs the rows to measure"):
         plots.stability_table(problem.model)
@@ -106,5 +106,5 @@ def test_what_is_no_evaluation_is_refused(evaluation: pd.DataFrame) -> None:
         plots.frontier_table(evaluation[evaluation["metric"] != "validity"])
     with pytest.raises(robx.InvalidInput, match="Missing: coverage, validity, cost_l1, cost_l2, n"):
         plots.frontier_table(evaluation[evaluation["seed"] == 0])
-    with pytest.raises(robx.InvalidInput, match="as robx.evaluate gives. Missing: metric"):
+    with pytest.raises(robx.InvalidInput, match="as robx.evaluate returns. Missing: metric"):
         plots.frontier_table(evaluation.drop(columns="metric"))

@@ -12,8 +12,8 @@ def test_lines_are_the_columns_of_the_table() -> None:
     shares, cost = plots.tau_sweep(table.sample(frac=1, random_state=0), tau=0.6)
     for label, name in (
         ("validity", "validity"),
-        ("by the strictest", "worst_validity"),
-        ("people with", "coverage"),
+        ("accepted by the strictest", "worst_validity"),
+        ("applicants with", "coverage"),
         ("accepted training rows", "passing"),
     ):
         assert line_named(shares, label) == (table["tau"].tolist(), table[name].tolist())
@@ -27,7 +27,7 @@ def test_only_what_is_there_is_drawn() -> None:
     assert key_of(shares) == ["validity: accepted by retrained models"]
     (alone,) = plots.tau_sweep(sweep()[["tau", "passing"]], tau=0.5)
     assert key_of(alone) == ["accepted training rows that pass"]
-    assert alone.get_xlabel() == "tau, the least stability that passes"
+    assert alone.get_xlabel() == "tau (minimum stability)"
 
 
 def test_the_chosen_tau_goes_through_both() -> None:

@@ -43,7 +43,7 @@ def test_a_point_that_is_not_accepted_is_not_stable() -> None:
 
 def test_a_tau_that_is_reached_nowhere_is_told() -> None:
     ax = plots.along_walk(walk(5), 0.99)
-    assert "tau 0.99, reached nowhere" in key_of(ax)
+    assert "tau 0.99, not reached" in key_of(ax)
     assert not any("first stable" in words for words in key_of(ax))
     assert ax.get_ylim()[1] > 0.99
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -16,6 +16,7 @@ from robx.problem.gate import Gate
 from robx.problem.model_view import ModelView
 from robx.schema import Codec
 from robx.tables import Layout
+from speed import examples
 
 Floats = NDArray[np.float64]
 nan = np.nan
@@ -43,7 +44,7 @@ FEATURES = (
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1, 2]), st.integers(1, 40))
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30, derandomize=True)
 def test_rows_come_in_the_order_of_what_they_would_cost(seed: int, norm: Any, k: int) -> None:
     rng = np.random.default_rng(seed)
     rows = np.column_stack([rng.random((30, 2)) * 3, rng.integers(0, 3, 30), rng.random(30)])

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from report_cases import certified, checked, made, two_ways
-from robx.answers import Counterfactuals
-from robx.reports.applicants import about_rows, applicant_rows, asked_of_people, outcomes, reasons
+from robx.reports.applicants import about_rows, applicant_rows, asked_of_people
 
 
 def test_those_with_an_answer_come_first_and_keep_their_order() -> None:
@@ -70,51 +69,11 @@ def test_promises_that_a_new_model_keeps_are_told_from_those_it_does_not() -> No
     ]
 
 
-def test_every_outcome_is_counted() -> None:
-    counts = {row["outcome"]: row["people"] for row in outcomes(made())}
-    assert counts == {
-        "Answered": 3,
-        "Best found": 1,
-        "Not feasible": 2,
-        "Gave up": 1,
-        "Already accepted": 1,
-    }
-    assert all(row["meaning"] for row in outcomes(made()))
-
-
 def test_what_else_was_measured_stands_in_the_row() -> None:
-    measured = {"retraining_margin": np.arange(8.0), "outlier_score": np.full(8, np.nan)}
+    measured = {"margin": np.arange(8.0), "outlier score": np.full(8, np.nan)}
     rows = {row["applicant"]: row for row in applicant_rows(made(measured=measured), ())}
-    assert rows["dee"]["measured"] == {"retraining_margin": 3.0, "outlier_score": None}
+    assert rows["dee"]["measured"] == {"margin": 3.0, "outlier score": None}
     assert rows["ann"]["measured"] == rows["cy"]["measured"] == {}
-
-
-def test_who_cannot_be_read_has_an_outcome_of_their_own() -> None:
-    score = made().score.copy()
-    score[[2, 3]] = np.nan  # of cy, who is infeasible, and of dee, who has an answer
-    answers = replace(made(), score=score)
-    ended = {row["outcome"]: row for row in outcomes(answers)}
-    assert (ended["Not readable"]["people"], ended["Not feasible"]["people"]) == (1, 1)
-    assert "neither accepts nor declines" in ended["Not readable"]["meaning"]
-    assert list(ended)[-2:] == ["Not readable", "Already accepted"]
-    rows = {row["applicant"]: row for row in applicant_rows(answers, ())}
-    assert (rows["cy"]["status"], rows["cy"]["outcome"]) == ("unreadable", "Not readable")
-    assert rows["dee"]["outcome"] == "Answered"
-    assert {row["outcome"] for row in reasons(answers)} >= {"Not readable", "Not feasible"}
-
-
-def meaning(answers: Counterfactuals, outcome: str) -> str:
-    (said,) = [row["meaning"] for row in outcomes(answers) if row["outcome"] == outcome]
-    return str(said)
-
-
-def test_what_an_outcome_means_depends_on_what_was_asked_and_measured() -> None:
-    assert meaning(made(), "Answered").endswith("It passed every test that was asked of it.")
-    assert "test" not in meaning(made(settings={"norm": 1}), "Answered")
-    best = meaning(made(), "Best found")
-    assert "did not pass every test that was asked of it. A retrained model may well" in best
-    assert "may well decline" not in meaning(certified(10, 9, 3, 8), "Best found")
-    assert meaning(certified(10, 9, 3, 8), "Best found").endswith("No promise should rest on it.")
 
 
 @pytest.mark.parametrize(
@@ -125,26 +84,12 @@ def test_how_to_read_the_rows_is_said(norm: int, cost: str) -> None:
     assert first.startswith(f"Cost is {cost}")
     assert "unit of cost" in first
     assert "range" not in first
-    assert second.startswith("Retrained says how many of 10 retrained models accept it; with it")
+    models = "The column for retrained models says "
+    assert second.startswith(f"{models}how many of 10 retrained models accept the answer, and the")
     single = about_rows(certified(1, 1, 0, 1, n_models=1))[1]
-    assert single.startswith("Retrained says whether (1) or not (0) the retrained model accepts it")
+    assert single.startswith(f"{models}whether (1) or not (0) the retrained model accepts the")
     assert second.endswith("with 95% confidence.")
     assert about_rows(made(norm=norm)) == [first]
-
-
-def test_reasons_are_grouped_and_obstacles_counted() -> None:
-    found = reasons(made())
-    assert [(row["reason"], row["people"]) for row in found] == [
-        ("no row of the support is accepted once it keeps the rules", 2),
-        ("no point passed R >= 0.8", 1),
-        ("none of the 9 nearest rows is accepted", 1),
-    ]
-    assert found[0]["obstacles"] == [
-        {"what": "amount (fixed, at most 3)", "people": 2},
-        {"what": "age (fixed)", "people": 1},
-    ]
-    assert found[1]["obstacles"] == []
-    assert found[0]["outcome"] == "Not feasible"
 
 
 def test_what_is_asked_counts_only_full_answers() -> None:
@@ -170,3 +115,13 @@ def test_people_are_named_as_the_caller_names_them() -> None:
     assert applicant_rows(by_two, ())[0]["applicant"] == "a / 1"
     arrays = replace(some, applicants=some.applicants.to_numpy(), points=some.points.to_numpy())
     assert applicant_rows(arrays, ())[0]["applicant"] == "1"
+
+
+def test_a_status_that_is_not_known_here_stands_before_those_who_are_accepted() -> None:
+    some = made()
+    status = some.status.copy()
+    status[:] = ["already accepted", "new", "ok", "precluded", "ok", "ok", "ok", "nothing found"]
+    rows = applicant_rows(replace(some, status=status), ())
+    assert [row["outcome"] for row in rows[4:]] == [
+        *("Nothing found", "Precluded", "New", "Already accepted")
+    ]

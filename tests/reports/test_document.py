@@ -88,7 +88,7 @@ def test_the_bars_of_a_large_support_count_every_row() -> None:
     for name in ("score", "stability"):
         counts = [row["rows"] + row["below"] for row in rows if row["column"] == name]
         assert counts == expected.tolist()
-    assert "stability R of 10000 rows" in found.html
+    assert "stability R, 10000 values" in found.html
     assert f"tau 0.8: {100 * (values >= 0.8).mean():.1f}% pass" in found.html
 
 
@@ -98,11 +98,11 @@ def test_what_is_asked_is_shown_also_of_the_best_found() -> None:
     found = report(replace(made(), status=best))
     assert [one["kind"] for one in found.summary["pictures"]] == ["asked"]
     assert found.html.count("<figure") == 1
-    assert "## What is asked" in found.markdown
+    assert "## What the answers ask for" in found.markdown
     assert "| savings | 3 | 75% |" in found.markdown
 
 
-def test_the_example_is_the_answer_of_middle_cost() -> None:
+def test_the_example_is_an_answer_of_median_cost() -> None:
     example = report(made()).summary["pictures"][2]
     assert (example["applicant"], example["rows"][0]["words"]) == ("bob", "savings: none → some")
     assert example["rows"][0]["high"] == 1.0
@@ -118,15 +118,17 @@ def test_tau_is_spoken_of_only_where_there_is_one() -> None:
         report(answers).summary["pictures"][1] for answers in (made(), made(settings={"norm": 1}))
     )
     assert (with_tau["tau"], without["tau"]) == (0.8, None)
-    assert with_tau["words"] == "Of all full answers. Stability had to reach tau."
-    assert without["words"] == "Of all full answers."
-    assert [row["score"] for row in without["rows"]] == [0.8, 0.95, 0.7]
+    assert without["words"] == "Distribution over 3 full answers."
+    assert with_tau["words"] == f"{without['words']} The stability had to reach tau = 0.8."
+    counts = {row["low"]: row["rows"] for row in without["rows"] if row["column"] == "score"}
+    assert [round(low, 9) for low, count in counts.items() if count] == [0.7, 0.8, 0.95]
 
 
-@pytest.mark.parametrize("tau", [1.25, -0.5])
-def test_a_tau_that_is_not_drawn_is_said(tau: float) -> None:
-    words = report(made(settings={"tau": tau})).summary["pictures"][1]["words"]
-    assert words.endswith(f"reach tau {tau:g}, which lies beyond 0 to 1 and is not drawn.")
+@pytest.mark.parametrize(("tau", "words"), [(1.25, "tau 1.25: 0% pass →"), (-0.5, "← tau -0.5")])
+def test_a_tau_that_is_not_drawn_is_said(tau: float, words: str) -> None:
+    found = report(made(settings={"tau": tau}))
+    assert found.summary["pictures"][1]["words"].endswith(f"reach tau = {tau:g}.")
+    assert words in found.html
 
 
 def test_json_is_the_summary_and_has_no_nan() -> None:
@@ -203,11 +205,17 @@ def test_a_report_shows_its_lead() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"checks": "kept"}, "The 'checks' parameter of report must be a list of what robx.check"),
-        ({"checks": [1]}, "The 'checks' parameter of report must be a list of what robx.check"),
+        (
+            {"checks": "kept"},
+            "The 'checks' parameter of report must be a list of results of robx.check",
+        ),
+        (
+            {"checks": [1]},
+            "The 'checks' parameter of report must be a list of results of robx.check",
+        ),
         ({"title": 3}, "The 'title' parameter of report must be text, or None. Got 3 instead"),
         ({"date": 3}, "The 'date' parameter of report must be text, or None. Got 3 instead"),
-        ({"evaluation": [1]}, "must be a table as robx.evaluate gives it"),
+        ({"evaluation": [1]}, "as robx.evaluate returns. Got list, which is not a pandas table."),
         (
             {"evaluation": pd.DataFrame({"method": [1], "seed": [1]})},
             "Missing: scenario, metric, value, low, high. Got: method, seed.",
@@ -215,13 +223,13 @@ def test_a_report_shows_its_lead() -> None:
         ({"stability": pd.DataFrame({"score": [1]})}, "Missing: mean, stability. Got: score."),
     ],
 )
-def test_what_does_not_fit_is_refused_at_the_door(wrong: dict[str, Any], said: str) -> None:
+def test_what_does_not_fit_is_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(robx.InvalidInput, match=re.escape(said)):
         report(made(), **wrong)
 
 
 def test_only_answers_are_reported() -> None:
-    with pytest.raises(robx.InvalidInput, match="report takes the answers .* Got DataFrame."):
+    with pytest.raises(robx.InvalidInput, match="report takes answers, as .* Got DataFrame."):
         report(pd.DataFrame())  # type: ignore[arg-type]
 
 
@@ -229,5 +237,5 @@ def test_a_check_of_other_answers_is_refused(answers: Counterfactuals, tree: Any
     with pytest.raises(robx.InvalidInput, match="A check of 70 rows does not fit these 8 answers"):
         report(made(), checks=[check(answers, tree)])
     other = replace(answers, status=answers.status[::-1])
-    with pytest.raises(robx.InvalidInput, match="which must end as its own do"):
+    with pytest.raises(robx.InvalidInput, match="number and status of the rows must be the same"):
         report(other, checks=[check(answers, tree)])

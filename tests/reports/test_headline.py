@@ -42,8 +42,8 @@ def test_one_and_two_are_said_as_people_say_them() -> None:
     ann, bob, cy, dee = range(4)
     passes = " and passes the test of stability."
     leads = {
-        (ann,): "The model accepts the only applicant: nobody needs to change.",
-        (ann, ann): "The model accepts both applicants: nobody needs to change.",
+        (ann,): "The model accepts the only applicant: nobody needs to change anything.",
+        (ann, ann): "The model accepts both applicants: nobody needs to change anything.",
         (bob,): f"The model declines the only applicant. For them a change was found that gets "
         f"them accepted{passes}",
         (cy,): f"The model declines the only applicant. For them no change was found that gets "
@@ -71,7 +71,7 @@ def test_one_model_and_one_answer_are_no_average() -> None:
 
 
 def test_a_method_with_more_tests_than_that_of_stability_passes_every_test() -> None:
-    answers = made(measured={"retraining_margin": np.ones(8)})
+    answers = made(measured={"margin": np.ones(8)})
     assert headline(answers)["lead"].endswith("gets them accepted and passes every test.")
 
 
@@ -81,10 +81,9 @@ def test_who_cannot_be_read_is_neither_accepted_nor_declined() -> None:
     told = headline(replace(made(), score=score))
     assert told["lead"].startswith("The model declines 6 of 7 applicants. For 3 of them")
     assert told["sentences"][-1] == (
-        "1 applicant could not be read by the model, and counts neither as accepted nor as "
-        "declined."
+        "The model cannot read 1 applicant, who counts neither as accepted nor as declined."
     )
-    assert "For 1 no change within the rules was found." in told["sentences"]
+    assert "For 1, no change was found that the schema allows." in told["sentences"]
     assert told["numbers"][1]["note"] == "50% of the declined"
     unread = replace(few(made(), 2, 5), score=np.full(2, np.nan))
     assert headline(unread) == {
@@ -94,7 +93,7 @@ def test_who_cannot_be_read_is_neither_accepted_nor_declined() -> None:
     }
     accepted = few(replace(made(), score=score), 0, 2)
     assert headline(accepted)["lead"] == (
-        "The model accepts the only applicant that it can read: nobody needs to change."
+        "The model accepts the only applicant that it can read: nobody needs to change anything."
     )
     assert len(headline(accepted)["sentences"]) == 1
 
@@ -121,7 +120,7 @@ def test_all_and_none_are_said_in_words() -> None:
     assert "For none of them was a change found that gets" in headline(nobody)["lead"]
     accepted = replace(made(), status=np.array([Status.ACCEPTED] * 8))
     told = headline(accepted)
-    assert told["lead"] == "The model accepts all 8 applicants: nobody needs to change."
+    assert told["lead"] == "The model accepts all 8 applicants: nobody needs to change anything."
     assert (told["numbers"], told["sentences"]) == ([], [])
 
 
@@ -129,20 +128,20 @@ def test_the_sentences_say_how_sure_it_is_and_what_became_of_the_others() -> Non
     sentences = headline(certified(10, 9, 0, 8))["sentences"]
     low, high = validity_of(certified(10, 9, 0, 8))[0]["between"].split(" to ")
     assert sentences[0] == (
-        "On average an answer is accepted by 90% of 10 retrained models (95% interval: "
+        "On average, an answer is accepted by 90% of 10 retrained models (95% interval: "
         f"{low} to {high})."
     )
     best, none, gave_up = sentences[1:]
     assert best == (
-        "For 1 the best change that was found is accepted today but did not pass every test that "
-        "was asked of it: do not promise it."
+        "For 1, the best change that was found is accepted today but does not pass every test: do "
+        "not promise it."
     )
-    assert none == "For 2 no change within the rules was found."
-    assert gave_up == "For 1 the search gave up."
+    assert none == "For 2, no change was found that the schema allows."
+    assert gave_up == ("For 1, the search used up its budget; a longer search may find an answer.")
 
 
 def test_that_no_model_was_asked_is_said() -> None:
-    assert "there is no certificate" in headline(made())["sentences"][0]
+    assert "so there is no certificate" in headline(made())["sentences"][0]
     assert "no certificate" not in " ".join(headline(certified(1, 2, 3, 4))["sentences"])
 
 

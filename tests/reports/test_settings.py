@@ -3,9 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from report_cases import SCHEMA, certified, checked, made
-from robx.reports.settings import about_model, asked_for, chosen, extra, provenance, tau_of
+from robx.reports.settings import about_model, chosen, extra, n_tests, provenance, tau_of
 from robx.schema import Schema
 
 
@@ -13,42 +14,46 @@ def pairs(listed: list[dict[str, str]]) -> dict[str, str]:
     return {pair["name"]: pair["value"] for pair in listed}
 
 
-def test_the_bar_and_its_reason_are_said() -> None:
+def test_the_minimum_stability_and_its_reason_are_said() -> None:
     told = chosen(made())
     assert told["words"] == [
-        "Answers were searched by the method RobX.",
+        "The answers were found by the method RobX.",
         "Accepted means a score for class 1 above 0.5.",
-        "An answer had to reach a stability of 0.8. Why: as low as it can be.",
+        "The minimum stability of an answer was tau = 0.8 (as low as it can be).",
     ]
     assert (told["tau"], told["threshold"], told["target"]) == (0.8, 0.5, 1)
     given = chosen(made(settings={"tau": 0.93, "tau_reason": "given"}))
-    assert given["words"][-1] == "An answer had to reach a stability of 0.93, as the caller asked."
+    assert given["words"][-1] == "The minimum stability of an answer was tau = 0.93 (given)."
 
 
-def test_what_a_method_asks_and_why_are_told_apart() -> None:
-    asked = {"tau": 0.675, "tau_reason": "R >= 0.675, steadiness >= 5.2", "why": "level 0.5 asks"}
-    told = chosen(made(method="Frugal", settings=asked))
+@pytest.mark.parametrize("method", ["Frugal", "Mine"])
+def test_a_test_and_the_reason_for_it_are_told_apart_whatever_the_method(method: str) -> None:
+    asked = {"tau": 0.675, "tau_reason": "R >= 0.675, margin >= 5.2", "why": "level 0.5 asks"}
+    told = chosen(made(method=method, settings=asked))
     assert told["words"][-2:] == [
-        "What was asked of an answer: R >= 0.675, steadiness >= 5.2.",
-        "Why: level 0.5 asks.",
+        "An answer had to pass this test: R >= 0.675, margin >= 5.2.",
+        "The reason: level 0.5 asks.",
     ]
     assert (told["tau_reason"], told["why"]) == (asked["tau_reason"], "level 0.5 asks")
     assert list(pairs(told["parameters"])) == ["tau"]
     del asked["why"]
-    old = chosen(made(method="Frugal", settings=asked))
-    assert old["words"][-1] == "What was asked of an answer: R >= 0.675, steadiness >= 5.2."
+    old = chosen(made(method=method, settings=asked))
+    assert old["words"][-1] == (
+        "The minimum stability of an answer was tau = 0.675 (R >= 0.675, margin >= 5.2)."
+    )
     assert old["why"] is None
 
 
 def test_a_high_stability_promises_no_more_than_it_measures() -> None:
     text = pairs(chosen(made())["terms"])["R"]
-    assert text.endswith("scores nearly all points near it well above the threshold.")
+    assert text.endswith("scores nearly all points near the answer well above the threshold.")
 
 
-def test_what_was_tested_is_named() -> None:
-    assert asked_for(made(settings={})) == []
-    assert asked_for(made()) == ["R"]
-    assert asked_for(made(measured={"outlier_score": np.zeros(8)})) == ["R", "outlier_score"]
+def test_tests_are_counted() -> None:
+    measured = {"margin": np.zeros(8)}
+    assert n_tests(made(settings={}, measured=measured)) == 0  # a figure is not a test
+    assert n_tests(made()) == 1
+    assert n_tests(made(measured=measured)) == 2
 
 
 def test_checked_models_are_named_in_the_origin() -> None:
@@ -79,16 +84,20 @@ def test_weight_and_noise_are_shown_where_they_are_stated() -> None:
 def test_what_is_not_recorded_is_not_said() -> None:
     old = made(origin={}, settings={"tau": "auto"})
     assert tau_of(old) is None
-    assert chosen(old)["words"] == ["Answers were searched by the method RobX."]
+    assert chosen(old)["words"] == ["The answers were found by the method RobX."]
     assert chosen(old)["threshold"] is None
     from_old = provenance(old)
     assert (from_old["model"], from_old["versions"]) == ([], [])
     assert pairs(from_old["data"]) == {"applicants": "8"}
 
 
-def test_only_terms_that_were_used_are_explained() -> None:
-    measured = {"outlier_score": np.zeros(8)}
-    assert list(pairs(chosen(made(measured=measured))["terms"])) == ["R", "outlier_score"]
+def test_a_method_defines_what_it_measures() -> None:
+    settings = {"tau": 0.8, "terms": {"margin": "How far the scores lie above the threshold."}}
+    told = chosen(made(settings=settings))
+    assert list(pairs(told["terms"])) == ["R", "margin"]
+    assert pairs(told["terms"])["margin"] == "How far the scores lie above the threshold."
+    assert list(pairs(told["parameters"])) == ["tau"]
+    assert list(pairs(chosen(made())["terms"])) == ["R"]
     assert chosen(made(settings={}))["terms"] == []
 
 
@@ -124,8 +133,8 @@ def test_the_origin_names_model_data_versions_and_seed() -> None:
         "applicants": "8",
         "training rows": "1,234",
         "retrained models": "48",
-        "seed of their training rows": "7",
-        "of which certify": "10 models",
+        "seed for their training rows": "7",
+        "models that certify": "10",
     }
     assert pairs(told["versions"]) == {"robx": "9.9", "numpy": "2.0"}
 

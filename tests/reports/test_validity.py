@@ -49,7 +49,7 @@ def test_an_interval_moves_with_the_shares_and_never_loses_its_width() -> None:
 def test_of_one_model_there_is_one_share() -> None:
     (row,) = validity(certified(1, 0, 0, 1, n_models=1), (), None)
     assert (row["name"], row["said"]) == ("Accepted by a retrained model", "66.7%")
-    assert row["words"].startswith("Of 1 retrained model that had no part")
+    assert row["words"].startswith("Average over the answers. 1 retrained model, drawn like these")
     assert "wide on purpose" not in row["words"]
 
 
@@ -63,11 +63,11 @@ def test_that_nothing_was_measured_is_said_only_if_nothing_was() -> None:
     best[[1, 3, 7]] = Status.UNSTABLE
     certificate = certified(10, 9, 0, 8).certificate
     none_full = replace(made(), status=best, certificate=certificate)
-    assert about(none_full) == ["There is no full answer to certify."]
+    assert about(none_full) == ["No answer passed every test, so there is nothing to certify."]
     empty = evaluation(("NN", "coverage", 0.5))
-    assert about(made(), empty) == ["The evaluation has no share of answers to show."]
+    assert about(made(), empty) == ["The evaluation has no validity to show."]
     tried = evaluation(("NN", "validity", 0.5))
-    assert about(made(), tried) == ["Intervals are of 95% unless the words say otherwise."]
+    assert about(made(), tried) == ["The level of the intervals is 95% unless stated otherwise."]
     assert about(certified(10, 9, 0, 8)) == about(made(), tried)
 
 
@@ -75,7 +75,7 @@ def test_resamples_that_all_say_the_same_are_no_interval() -> None:
     table = evaluation(("NN", "validity", 1.0)).assign(low=1.0, high=1.0)
     (row,) = validity(made(), (), table)
     assert (row["said"], row["low"], row["high"]) == ("100%", 1, 1)
-    assert row["between"] == "no interval: every resample gives the same"
+    assert row["between"] == "no interval: all resamples are the same"
 
 
 def test_an_interval_of_none_begins_at_none() -> None:

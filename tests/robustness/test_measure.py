@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xgboost as xgb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.ensemble import (
@@ -26,6 +26,7 @@ import naive
 import robx
 from oracles import toy_data, with_missing
 from robx.robustness.draws import draw, make_draws
+from speed import examples
 
 Floats = NDArray[np.float64]
 
@@ -305,7 +306,7 @@ def test_raw_units_without_a_scale_are_refused() -> None:
         robx.stability(robx.BlackBox(model), X[:3] * 1000)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     seed=st.integers(0, 2**16),
     depth=st.integers(1, 8),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catboost import CatBoostClassifier
-from hypothesis import given, settings
+from hypothesis import given
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -48,11 +48,12 @@ from scenario_cases import (
     scores,
     seeds,
 )
+from speed import examples, slow_but
 
 
 @every_scenario
 @given(y=labels(), seed=seeds)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_rows_are_sorted_and_in_range_and_each_has_a_label(
     scenario: Scenario, y: NDArray[Any], seed: int
 ) -> None:
@@ -73,7 +74,7 @@ def test_rows_are_sorted_and_in_range_and_each_has_a_label(
 
 @every_scenario
 @given(y=labels(), seed=seeds)
-@settings(max_examples=4, deadline=None)
+@examples(4)
 def test_a_model_depends_on_the_seed_and_its_number_alone(
     scenario: Scenario, y: NDArray[Any], seed: int
 ) -> None:
@@ -122,7 +123,7 @@ def test_a_scenario_is_its_words_and_its_parameters(scenario: Scenario) -> None:
 
 
 @every_estimator
-@pytest.mark.parametrize("scenario", [Bootstrap(), LabelFlips(0.2)], ids=str)
+@pytest.mark.parametrize("scenario", [Bootstrap(), *slow_but([], [LabelFlips(0.2)])], ids=str)
 def test_the_same_seed_gives_the_same_models_on_any_number_of_cores(
     estimator: Any, scenario: Scenario
 ) -> None:

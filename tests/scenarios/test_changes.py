@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
@@ -35,10 +35,11 @@ from scenario_cases import (
     scores,
     seeds,
 )
+from speed import examples
 
 
 @given(y=labels(), k=st.integers(1, 40), seed=seeds)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_dropped_rows_are_k_and_by_chance(y: NDArray[Any], k: int, seed: int) -> None:
     one, other = DropRows(k).fits(TREE, y, n_models=2, seed=seed)
     assert len(one.rows) == len(other.rows) == len(y) - k
@@ -52,7 +53,7 @@ def test_every_row_is_dropped_as_often_as_any_other() -> None:
 
 
 @given(y=labels(), seed=seeds)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_bootstrap_has_as_many_rows_and_repeats_some(y: NDArray[Any], seed: int) -> None:
     (fit,) = Bootstrap().fits(TREE, y, n_models=1, seed=seed)
     assert len(fit.rows) == len(y)
@@ -60,7 +61,7 @@ def test_a_bootstrap_has_as_many_rows_and_repeats_some(y: NDArray[Any], seed: in
 
 
 @given(y=labels(), share=st.floats(0.2, 0.9), seed=seeds)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_share_of_the_rows_is_drawn_none_twice(y: NDArray[Any], share: float, seed: int) -> None:
     one, other = Subsample(share).fits(TREE, y, n_models=2, seed=seed)
     assert len(one.rows) == len(other.rows) == len(np.unique(one.rows)) == round(share * len(y))
@@ -74,7 +75,7 @@ def test_every_row_is_drawn_as_often_as_any_other() -> None:
 
 
 @given(y=labels(), share=st.floats(0.001, 0.5), seed=seeds)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_share_of_the_labels_is_flipped(y: NDArray[Any], share: float, seed: int) -> None:
     (fit,) = LabelFlips(share).fits(TREE, y, n_models=1, seed=seed)
     assert fit.rows.tolist() == list(range(len(y)))
@@ -90,7 +91,7 @@ def test_of_many_classes_labels_flip_to_all_others() -> None:
 
 
 @given(y=labels(), first=st.floats(0.2, 0.99), steps=st.integers(1, 200), seed=st.integers(0, 3))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_more_data_grows_from_the_first_rows_to_all(
     y: NDArray[Any], first: float, steps: int, seed: int
 ) -> None:
@@ -113,7 +114,7 @@ def test_more_data_grows_from_the_first_rows_to_all(
 
 
 @given(n=st.integers(2, 300), seed=seeds)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_halves_are_disjoint_and_together_all_rows(n: int, seed: int) -> None:
     scenario = OtherHalf()
     first = scenario.base_rows(n, seed)

@@ -68,7 +68,8 @@ def test_only_cells_that_differ_are_rewritten() -> None:
     table = FRAME.set_index(pd.Index(["p", "q", "r"]))[FRAME.columns[::-1]]
     after = NUMBERS.copy()
     after[1, 0], after[0, 3], after[2, 2] = 2, 0, 21
-    found = codec_of(FRAME).rewrite(table, NUMBERS, after)
+    found, stored = codec_of(FRAME).rewrite(table, NUMBERS, after)
+    np.testing.assert_array_equal(stored, after)
     expected = table.copy()
     expected.loc["q", "size"], expected.loc["p", "word"], expected.loc["r", "age"] = "high", "y", 21
     pd.testing.assert_frame_equal(found, expected)
@@ -80,8 +81,8 @@ def test_an_array_comes_in_the_order_of_the_features() -> None:
     array = np.array([[10.0, 1.0], [20.0, 2.0]])
     assert codec.read(array, "X").tolist() == codec.read(frame, "X").tolist() == array.tolist()
     after = array + np.array([[0, 0.5], [5, 0]])
-    assert codec.rewrite(array, array, after).tolist() == after.tolist()
-    assert codec.rewrite(frame, array, after)["a"].tolist() == [10, 25]
+    assert codec.rewrite(array, array, after)[0].tolist() == after.tolist()
+    assert codec.rewrite(frame, array, after)[0]["a"].tolist() == [10, 25]
 
 
 def test_reading_never_gives_out_the_callers_memory() -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import robx
 from schema_cases import Case, cases
+from speed import examples
 
 
 def projected(case: Case) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
@@ -20,7 +21,7 @@ def projected(case: Case) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] |
 
 
 @given(cases(relations=False))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150, derandomize=True)
 def test_the_projection_is_the_nearest_of_all_allowed_points(case: Case) -> None:
     found, allowed = projected(case), case.allowed()
     if not allowed:
@@ -31,7 +32,7 @@ def test_the_projection_is_the_nearest_of_all_allowed_points(case: Case) -> None
 
 
 @given(cases(relations=True))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150, derandomize=True)
 def test_with_relations_too_it_is_the_nearest_of_all_allowed_points(case: Case) -> None:
     found, allowed = projected(case), case.allowed()
     if not allowed:
@@ -42,7 +43,7 @@ def test_with_relations_too_it_is_the_nearest_of_all_allowed_points(case: Case) 
 
 
 @given(cases(relations=True))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_a_projection_breaks_nothing_and_stays_where_it_is(case: Case) -> None:
     found = projected(case)
     if found is None:
@@ -54,7 +55,7 @@ def test_a_projection_breaks_nothing_and_stays_where_it_is(case: Case) -> None:
 
 
 @given(cases(relations=False))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_what_is_allowed_is_kept_and_what_is_not_is_named(case: Case) -> None:
     for point in case.allowed()[:20]:
         assert case.schema.violations(point[None], case.applicant[None]) == [[]]

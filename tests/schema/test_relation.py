@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
 from robx.schema import Relation
+from speed import examples
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ sums = st.dictionaries(names, st.integers(-9, 9).filter(bool), min_size=1, max_s
 
 
 @given(sums, st.integers(-99, 99))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_any_sum_of_any_names_comes_back(terms: dict[str, int], bound: int) -> None:
     left = " ".join(f"{'-' if c < 0 else '+'} {abs(c)}*`{name}`" for name, c in terms.items())
     relation = Relation.parse(f"{left} <= {bound}")
@@ -93,7 +94,7 @@ def test_any_sum_of_any_names_comes_back(terms: dict[str, int], bound: int) -> N
 
 
 @given(st.text(alphabet="ab2.*+-<=> `", max_size=12))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300, derandomize=True)
 def test_any_other_text_is_read_or_refused(text: str) -> None:
     try:
         relation = Relation.parse(text)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -14,6 +14,7 @@ from robx import Feature, Schema
 from robx.schema import Codec, Rules
 from robx.tables import Layout
 from schema_cases import Case, cases
+from speed import examples
 
 Floats = NDArray[np.float64]
 
@@ -91,7 +92,7 @@ def test_no_bound_goes_beyond_what_the_dtype_holds(dtype: Any, bounds: list[floa
 
 
 @given(cases(relations=False))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_a_settled_point_breaks_nothing(case: Case) -> None:
     rules = rules_of(*case.schema.features)
     x = case.applicant[None]
@@ -107,7 +108,7 @@ def test_a_settled_point_breaks_nothing(case: Case) -> None:
     st.sampled_from([None, 0.1, 0.25, 1 / 3, 7.0]),
     st.sampled_from([np.float32, np.float64]),
 )
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_a_settled_point_survives_being_stored(
     pair: list[float], resolution: float | None, dtype: Any
 ) -> None:
@@ -162,7 +163,7 @@ def test_relations_allow_for_rounding_and_no_more() -> None:
 
 
 @given(cases(relations=False))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60, derandomize=True)
 def test_features_are_counted_once_a_group(case: Case) -> None:
     rules = rules_of(*case.schema.features)
     z, x = case.wanted[None], case.applicant[None]

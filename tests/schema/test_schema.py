@@ -10,12 +10,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
 from robx import Feature, Schema
 from schema_cases import Case, cases
+from speed import examples
 
 
 def home(**fields: Any) -> tuple[Feature, ...]:
@@ -56,7 +57,7 @@ SCHEMA = Schema(
 
 
 @given(cases(relations=True), st.sampled_from(["yaml", "yml", "json"]))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60, derandomize=True)
 def test_what_is_saved_is_loaded_again(
     tmp_path_factory: pytest.TempPathFactory, case: Case, ending: str
 ) -> None:
@@ -315,7 +316,7 @@ def test_costs_are_in_units_of_scale_and_weight() -> None:
 
 
 @given(cases(relations=False, missing=False), st.sampled_from([1, 2]))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 def test_the_cost_is_a_distance(case: Case, norm: Any) -> None:
     a, b, c = case.wanted[None], case.applicant[None], np.roll(case.wanted, 1)[None]
 

@@ -506,7 +506,10 @@ def test_a_range_of_values_can_mean_missing() -> None:
 def test_a_missing_value_that_the_model_does_not_take_is_an_error() -> None:
     columns = [Column("a"), Column("b", takes_missing=False)]
     assert rows_of([[NAN, 1.0]], columns) == [[None, 1]]
-    message = r"Column 'b' of X has a missing value in row 1; the model takes none\. Fill it first"
+    message = (
+        r"Column 'b' of X has a missing value in row 1; the model does not take missing values\. "
+        r"Fill it first\."
+    )
     with pytest.raises(robx.InvalidInput, match=message):
         read_matrix([[1, 1], [1, NAN]], columns, named=False)
     with pytest.raises(robx.InvalidInput, match=message):

@@ -11,13 +11,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import robx
 from robx.tables.serialization import pack, unpack
 from robx.tables.writer import Layout
+from speed import examples
 from table_kinds import BIG, COLOURS, EVERY, NAN, ORDERED, arrow, cells, dtypes, one_column, same
 
 
@@ -110,7 +111,7 @@ def plain_nan(column: Any) -> Any:
     return np.where(np.isnan(column), column.dtype.type(NAN), column) if is_float else column
 
 
-@settings(deadline=None)
+@examples()
 @given(st.data(), st.sampled_from([*FLOATS, *WHOLE]))
 def test_numbers_come_back_bit_for_bit(data: st.DataObject, dtype: str) -> None:
     column = data.draw(hnp.arrays(dtype, st.integers(0, 6)))
@@ -135,7 +136,7 @@ TEXTS = st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]), m
 TEXT_DTYPES = ["str", "string", object, "category", pl.String, pl.Categorical]
 
 
-@settings(deadline=None)
+@examples()
 @given(TEXTS, st.sampled_from([*TEXT_DTYPES, pa.string(), arrow(pa.string())]))
 def test_any_text_comes_back(texts: list[str | None], dtype: Any) -> None:
     table = one_column(dtype, texts)
@@ -381,7 +382,7 @@ JUNK: list[Any] = [
 ]
 
 
-@settings(deadline=None)
+@examples()
 @given(st.data(), st.sampled_from(SOUND), st.sampled_from(JUNK))
 def test_any_damage_is_an_error_of_ours_or_still_a_table(
     data: st.DataObject, packed: Any, junk: Any

@@ -9,12 +9,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
 from robx.tables import Column, read_matrix
 from robx.tables.writer import Layout, rewrite, rewrite_and_read, write
+from speed import examples
 from table_kinds import (
     BIG,
     COLOURS,
@@ -512,7 +513,7 @@ def test_what_is_no_table_is_an_error(table: Any, message: str) -> None:
 INTEGERS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.booleans()), max_size=8)
 
 
-@settings(deadline=None)
+@examples()
 @given(INTEGERS, st.sampled_from(["int64", "Int64", "int64[pyarrow]", pl.Int64, pa.int64()]))
 def test_unchanged_integers_stay_exact_and_the_others_are_written(
     rows: list[tuple[int, bool]], dtype: Any
@@ -529,7 +530,7 @@ TEXTS = st.lists(st.tuples(st.none() | st.sampled_from(COLOURS), st.booleans()),
 TEXT_DTYPES = ["str", "string", object, pd.CategoricalDtype(COLOURS), pl.String, pl.Enum(COLOURS)]
 
 
-@settings(deadline=None)
+@examples()
 @given(TEXTS, st.sampled_from([*TEXT_DTYPES, pl.Categorical, pa.string(), arrow(pa.string())]))
 def test_unchanged_text_stays_and_the_rest_is_written(
     rows: list[tuple[str | None, bool]], dtype: Any
@@ -603,7 +604,7 @@ def short(dtype: Any) -> Any:
     return pa.table({"a": values}) if isinstance(dtype, pa.DataType) else one_column(dtype, [1, 0])
 
 
-@settings(deadline=None)
+@examples()
 @given(
     st.lists(st.tuples(st.floats(-1e30, 1e30), st.booleans()), min_size=1, max_size=6),
     st.sampled_from(["float32", "float64", "Float32", "double[pyarrow]", pl.Float32, pa.float32()]),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
@@ -24,6 +24,7 @@ from oracles import (
     with_missing,
 )
 from robx.trees import TreeEnsemble, child
+from speed import examples
 
 X, Y = toy_data()
 Y3 = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -207,7 +208,7 @@ def test_a_model_trained_on_an_array_takes_any_frame_as_it_stands() -> None:
     assert ensemble.score(FRAME).tolist() == ensemble.score(X).tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     depth=st.integers(1, 6),
     rounds=st.integers(1, 12),
@@ -232,6 +233,7 @@ def test_any_model_on_any_row(
     assert_law_one(classifier_case(model, with_missing(table, 0.1, seed) if holes else table, y))
 
 
+@pytest.mark.slow
 def test_three_thousand_trees_add_up_in_float64() -> None:
     case = classifier_case(classifier(iterations=3000, depth=2, learning_rate=0.01), X, Y)
     ensemble = import_ensemble(case)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
@@ -18,6 +18,7 @@ import robx
 from oracles import toy_data, with_missing
 from robx.tables import Column
 from robx.trees import TreeEnsemble
+from speed import examples
 
 X, Y = toy_data(160, 4)
 HOLES = with_missing(X)
@@ -208,7 +209,7 @@ def test_a_matrix_that_was_read_scores_as_the_table(ensemble: TreeEnsemble) -> N
 
 
 @every_ensemble
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(cuts=st.lists(st.integers(0, 160), max_size=12), seed=st.integers(0, 99))
 def test_scores_do_not_depend_on_the_batch(
     ensemble: TreeEnsemble, cuts: list[int], seed: int

@@ -217,6 +217,7 @@ def test_a_length_that_a_file_cannot_have_takes_no_memory(tmp_path: Path) -> Non
         robx.import_model(path)
 
 
+@pytest.mark.slow
 def test_damaged_cbm_files_end_in_the_child_process(tmp_path: Path) -> None:
     original = tmp_path / "model.cbm"
     save_catboost()(original)

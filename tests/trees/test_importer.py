@@ -19,6 +19,7 @@ import robx
 from oracles import toy_data
 from robx.trees import TreeEnsemble
 from robx.trees import xgboost as xgboost_parser
+from speed import slow_but
 
 X, Y = toy_data(150, 4)
 NAMES = ["learner", "version", "features_info", "d"]
@@ -97,7 +98,7 @@ def test_a_file_is_given_to_the_library_that_wrote_it(name: str, tmp_path: Path)
         np.testing.assert_allclose(ensemble.score(FRAME), theirs, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", slow_but(["xgboost.json"], FILES))
 def test_a_file_is_checked_on_rows_by_its_library_in_another_process(
     name: str, tmp_path: Path
 ) -> None:

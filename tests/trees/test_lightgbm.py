@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
@@ -26,6 +26,7 @@ from oracles import (
 )
 from robx.trees import TreeEnsemble
 from robx.trees.lightgbm import ZERO
+from speed import examples, slow_but
 
 X, Y = toy_data()
 Y3 = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -237,7 +238,7 @@ def test_categories_by_name_in_any_order() -> None:
     assert ensemble.score(codes.to_numpy(dtype=float)).tolist() == ours.tolist()
 
 
-@pytest.mark.parametrize("kind", ["polars", "text", "array"])
+@pytest.mark.parametrize("kind", slow_but(["text"], ["polars", "text", "array"]))
 def test_the_check_takes_every_table_that_the_ensemble_takes(tmp_path: Path, kind: str) -> None:
     frame, y = frame_with_categories()
     codes = frame.assign(**{c: frame[c].cat.codes for c in ("purpose", "region", "same")})
@@ -295,7 +296,7 @@ def test_a_frame_may_use_the_names_that_lightgbm_gives_to_arrays() -> None:
     assert ensemble.score(frame[frame.columns[::-1]]).tolist() == ensemble.score(X).tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     leaves=st.integers(2, 40),
     rounds=st.integers(1, 12),
@@ -566,6 +567,7 @@ def test_a_mismatch_names_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
         robx.import_model(model, X=X)
 
 
+@pytest.mark.slow
 def test_three_thousand_trees() -> None:
     model = classifier(n_estimators=3000, num_leaves=4, learning_rate=0.01).fit(X, Y)
     imported = robx.import_model(model, X=X)

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robx.trees.rounding import FLOAT32_LARGEST, below_float32, float32_interval, up_to_float32
+from speed import examples
 
 ANY = st.floats(allow_nan=False)
 NARROW = st.floats(allow_nan=False, width=32)
@@ -36,7 +37,7 @@ def around(*numbers: float) -> NDArray[np.float64]:
     return np.concatenate([x, [np.inf, -np.inf, 0.0, -0.0, FLOAT32_LARGEST, -FLOAT32_LARGEST]])
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(t=ANY, x=ANY)
 @example(t=0.1, x=0.1)
 @example(t=MAX32, x=MAX32)
@@ -55,7 +56,7 @@ def test_up_to_asks_of_a_number_what_was_asked_of_its_rounding(t: float, x: floa
     np.testing.assert_array_equal(rounded(rows).astype(np.float64) <= t, rows <= moved[0])
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(t=st.floats(min_value=-MAX32, width=32), x=ANY)
 @example(t=MAX32, x=MAX32)
 @example(t=-MAX32, x=-MAX32)
@@ -69,7 +70,7 @@ def test_below_asks_of_a_number_what_was_asked_of_its_rounding(t: float, x: floa
     np.testing.assert_array_equal(rounded(rows) < np.float32(t), rows <= moved[0])
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(value=ANY, x=ANY)
 @example(value=0.0, x=-0.0)
 @example(value=-0.0, x=0.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
@@ -34,6 +34,7 @@ from oracles import (
 )
 from robx.trees import TreeEnsemble
 from robx.trees import sklearn as parser
+from speed import examples
 
 X, Y = toy_data()
 THREE = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -189,6 +190,7 @@ def test_tied_votes_are_exactly_one_half() -> None:
         assert ours.tolist() == forest.predict_proba(table)[:, 1].tolist()
 
 
+@pytest.mark.slow
 def test_a_thousand_trees() -> None:
     model = classifier(RandomForestClassifier, n_estimators=1000, max_depth=3)
     imported = import_ensemble(classifier_case(model, X, Y))
@@ -228,7 +230,7 @@ def test_hist_of_a_single_class() -> None:
     np.testing.assert_allclose(robx.import_model(model, 0, X=X).score(X), 1)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     kind=st.sampled_from(ESTIMATORS),
     depth=st.integers(1, 8),

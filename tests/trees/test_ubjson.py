@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import xgboost as xgb
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import robx
 from oracles import toy_data
 from robx.trees.ubjson import MAX_DEPTH, parse_ubjson
+from speed import examples
 
 X, Y = toy_data(150, 4)
 
@@ -146,7 +147,7 @@ PIECES = st.sampled_from(
 SAMPLE = b"{" + text("a") + b"[$d#i\x02" + bytes(8) + text("b") + b"[TF]" + text("c") + b"{}}"
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(data=st.one_of(st.binary(max_size=60), st.lists(PIECES, max_size=30).map(b"".join)))
 @example(data=b"{i\x01ad\x7f\x80\x00\x01}")
 def test_any_bytes_give_an_object_or_an_error_of_ours(data: bytes) -> None:

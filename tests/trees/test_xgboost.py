@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xgboost as xgb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import robx
@@ -23,6 +23,7 @@ from oracles import (
     with_missing,
 )
 from robx.trees import TreeEnsemble
+from speed import examples, slow_but
 
 X, Y = toy_data()
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -122,8 +123,8 @@ def test_the_wrapper_stops_at_the_best_iteration_and_a_booster_does_not(tmp_path
     np.testing.assert_allclose(from_file.score(X), model.predict_proba(X)[:, 1], atol=1e-6)
 
 
-@pytest.mark.parametrize("ending", ["json", "ubj"])
-@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("ending", slow_but(["ubj"], ["json", "ubj"]))
+@pytest.mark.parametrize("booster", slow_but(["gbtree"], ["gbtree", "dart"]))
 def test_a_file_scores_as_the_model_that_was_saved(
     tmp_path: Path, ending: str, booster: str
 ) -> None:
@@ -198,7 +199,7 @@ def test_a_model_that_knows_codes_alone_takes_columns_of_fixed_order() -> None:
         ensemble.score(polars.with_columns(pl.col("kind").cast(pl.String)))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     depth=st.integers(1, 7),
     rounds=st.integers(1, 12),
@@ -312,6 +313,7 @@ def test_a_mismatch_names_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
         robx.import_model(model, X=X)
 
 
+@pytest.mark.slow
 def test_five_thousand_trees() -> None:
     model = classifier(n_estimators=5000, max_depth=2, learning_rate=0.01).fit(X, Y)
     imported = robx.import_model(model, X=X)

@@ -178,7 +178,7 @@ def _write_parquet(answers: Counterfactuals, file: Path) -> None:
     frame = answers.table
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except pa.ArrowException:  # a column of this and that
+    except pa.ArrowException:  # a column of values of several kinds
         table = pa.Table.from_pandas(_as_text(frame), preserve_index=False)
     metadata = {**(table.schema.metadata or {}), KEY: answers.to_json().encode()}
     with atomically(file) as temporary:

@@ -14,14 +14,8 @@ from robx.tables import as_named_frame, in_order
 if TYPE_CHECKING:
     from robx.answers.counterfactuals import Counterfactuals
 
-#: What the names of columns begin with that are not the model's.
+#: What the names of columns begin with that are robx's own, whatever a method measures.
 PREFIX = "robx_"
-#: What robx's own columns are named behind that; methods measure steadiness, oddity and bound.
-OWN = (
-    *("status", "cost", "n_changes", "score", "stability", "steadiness", "oddity"),
-    *("bound", "accepting", "models", "validity_bound", "target", "threshold"),
-    *("changes", "reason"),
-)
 
 
 def as_table(answers: Counterfactuals) -> pd.DataFrame:
@@ -36,33 +30,25 @@ def as_table(answers: Counterfactuals) -> pd.DataFrame:
     frame.columns = frame.columns.map(str)
     known = {f"{PREFIX}{name}": values for name, values in _known(answers).items()}
     features = frame.columns.tolist()
-    check_names(features, known)
+    check_names(features)
     first = pd.DataFrame({_who(features): applicant_ids(answers)})
     return pd.concat([first, frame, pd.DataFrame(known)], axis=1)
 
 
-def check_names(names: Iterable[str], more: Iterable[str] = ()) -> None:
-    """Refuse features that are named as robx's own columns, of which there may be more."""
+def check_names(names: Iterable[str]) -> None:
+    """Refuse features that are named as robx's own columns are."""
     features = list(map(str, names))
-    own = {_who(features), *(f"{PREFIX}{name}" for name in OWN), *more}
-    taken = next((name for name in features if name in own), None)
+    taken = next((name for name in features if name.startswith(PREFIX)), None)
     if taken is not None:
         raise InvalidInput(
-            f"A column is named '{taken}', as one of robx's own in the table of answers is. Rename "
-            "it, or save them as .json."
+            f"A column is named '{taken}'. Names that begin with '{PREFIX}' are robx's own in the "
+            "table of answers. Rename the column, or save the answers as .json."
         )
 
 
 def point_names(columns: Sequence[Any]) -> list[Any]:
-    """Tell which columns of a flat table are features; those of robx stand behind them."""
-    names = list(map(str, columns))
-    own = {f"{PREFIX}{name}" for name in OWN}
-    start = names.index(f"{PREFIX}status")
-    return [
-        column
-        for j, (column, name) in enumerate(zip(columns, names, strict=True))
-        if j > 0 and name not in own and not (j > start and name.startswith(PREFIX))
-    ]
+    """Tell which columns of a flat table are features: all but the first and robx's own."""
+    return [column for column in columns[1:] if not str(column).startswith(PREFIX)]
 
 
 def _who(names: Sequence[str]) -> str:

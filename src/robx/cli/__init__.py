@@ -1,11 +1,7 @@
-"""The `robx` command: one small file a command, each thin over the public API.
+"""The `robx` command: one small file for each command, thin over the public API.
 
-`inputs` reads what the options name, `options` are those that commands share, `screen` is what
-people and other programs see. Commands load the rest of robx when they run, so that ``robx --help``
-comes at once.
-
-Exit codes: 0 done; 1 `robx check` found fewer kept promises than asked for; 2 the input does not
-fit, with one sentence on what to do; 70 a fault of robx; 130 stopped by ctrl-C.
+`options` are those that commands share, `inputs` reads what they name, `screen` is what users and
+other programs see. Commands load the rest of robx when they run, so that ``robx --help`` is fast.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from robx.errors import RobxError
 
 __all__ = ["main", "robx_command", "run"]
 
-#: Each is the function of that name in the module of that name, in the order of the help page.
+#: Each is the function of that name in the module of that name, in the order of the help text.
 COMMANDS = (
     "demo",
     "schema",
@@ -58,30 +54,32 @@ class Commands(click.Group):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # whoever read our output has stopped, such as `head`
+        except BrokenPipeError:  # the reader of our output, such as `head`, has stopped
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         return result
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(robx.__version__, prog_name="robx")
 def robx_command() -> None:
     """Tell declined applicants what to change, so that it holds after a retraining.
 
     \b
-    Begin with
-      robx demo               see it at work, get files to try
+    Start with
+      robx demo               see robx at work, and get files to try
       robx schema --help      say what may change
-      robx explain --help     recourse for your own applicants
+      robx explain --help     find recourse for your own applicants
 
     \b
     Exit codes
-      0    done
-      1    `robx check --at-least` found fewer promises kept
-      2    the input does not fit: one sentence says what to do
-      70   a fault of robx
-      130  stopped by ctrl-C
+      0    success
+      1    the new model keeps fewer promises than `robx check --at-least` requires
+      2    invalid input: the message says what to do
+      70   an internal error of robx
+      130  stopped by Ctrl-C
     """
 
 
@@ -91,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and give its exit code."""
+    """Run the command line and return its exit code."""
     try:
         result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
     except click.ClickException as error:
@@ -100,18 +98,18 @@ def run(arguments: list[str] | None = None) -> int:
     except (RobxError, OSError) as error:
         click.echo(f"Error: {_one_line(error)}", err=True)
         return BAD_INPUT
-    except SystemExit:  # click's, for whoever has stopped to read the help
+    except SystemExit:  # click's, where the reader of the help has stopped
         return 0
     except (KeyboardInterrupt, click.Abort):
-        click.echo("\nStopped. Nothing was left half-written.", err=True)
+        click.echo("\nStopped. No file was left half-written.", err=True)
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("ROBX_DEBUG"):
             raise
         said = f"{type(error).__name__}: {_one_line(error)}"
         click.echo(
-            f"Error: this is a fault of robx, not yours ({said}). Please report it, with what the "
-            "same command says under ROBX_DEBUG=1.",
+            f"Error: this is an internal error of robx ({said}). Please report it, with the output "
+            "of the same command under ROBX_DEBUG=1.",
             err=True,
         )
         return FAULT

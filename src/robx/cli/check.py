@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 import robx
-from robx.cli.inputs import TABLES, check_out, load_models
+from robx.cli.inputs import model_file
 from robx.cli.labels import class_named
 from robx.cli.options import FILE, takes
-from robx.cli.screen import remark, show_json, show_table, wrote
+from robx.cli.screen import remark, show_json, show_table, write_table
 
 BROKEN = 1
 FORMATS = {"score_before": ".2f", "score_now": ".2f"}
@@ -16,18 +16,19 @@ FORMATS = {"score_before": ".2f", "score_now": ".2f"}
 
 @click.command(short_help="See which promises a new model keeps.")
 @click.argument("recourse", type=FILE)
-@takes("model")
-@click.option("--out", type=FILE, help="File for the table: .csv or .parquet.")
+@takes("model", "out_table")
 @click.option(
     "--at-least",
     type=click.FloatRange(0, 1),
-    help="Exit with 1 if the new model keeps a smaller share of the promises.",
+    help="Exit with code 1 if the new model keeps a smaller share of the promises.",
 )
-@click.option("--target", metavar="LABEL", help="The wish; else as in the file.")
 @click.option(
-    "--threshold", type=float, help="Accepted are scores above this; else as in the file."
+    "--target", metavar="LABEL", help="Outcome that counts as accepted. Default: as in RECOURSE."
 )
-@click.option("--all", "all_rows", is_flag=True, help="List promises that are kept, too.")
+@click.option(
+    "--threshold", type=float, help="A score above this is accepted. Default: as in RECOURSE."
+)
+@click.option("--all", "all_rows", is_flag=True, help="List the promises that are kept, too.")
 @takes("unsafe_pickle", "json", "quiet")
 def check(
     recourse: str,
@@ -43,7 +44,7 @@ def check(
 ) -> int:
     """See which of the promises in RECOURSE a new model keeps.
 
-    RECOURSE is a file of `robx explain`: .json, .parquet or .csv.
+    RECOURSE is a file that `robx explain` wrote: .json, .parquet or .csv.
 
     \b
     Examples
@@ -51,14 +52,9 @@ def check(
       robx check --model march.ubj recourse.json --out kept.csv
       robx check --model march.ubj recourse.json --at-least 0.97 || echo "do not release"
     """
-    from robx.files import write_table
-
-    check_out(out, TABLES)
-    (new,) = load_models([model_path], unsafe_pickle=unsafe_pickle)
-    kept = robx.check(recourse, new, target=class_named(target, new), threshold=threshold)
-    if out is not None:
-        write_table(kept.table, out)
-        wrote(out, quiet=quiet)
+    new = model_file(model_path, unsafe_pickle=unsafe_pickle)
+    kept = robx.check(recourse, new.model, target=class_named(target, new), threshold=threshold)
+    write_table(kept.table, out, quiet=quiet)
     if as_json:
         show_json(kept.to_dict())
     else:

@@ -1,4 +1,4 @@
-"""`robx demo`: the whole of it on German Credit, with files to try the other commands on."""
+"""`robx demo`: everything on German Credit, with files to try the other commands on."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ N_TODAY, N_LATER, N_SEEN_LATER, N_MODELS = 350, 350, 300, 20
 LABEL, ID = "good", "applicant"
 FORMATS = {"cost": ".2f", "changes": ".1f", "still accepted": ".1%", "inliers (LOF)": ".2f"}
 ADVICE = """\
-(That no account is better than a poor one is what this model has learned from these people. To keep
-such advice out, say in the schema that checking may only increase.)
+(The model has learned from this data that no account is better than a poor one. To rule out such
+advice, let checking only increase in the schema.)
 """
 NEXT = """
 Wrote {folder}: model.skops, new-model.skops, train.csv, applicants.csv, schema.yaml, recourse.json
-and report.html, which opens in any browser. Try the other commands on them:
+and report.html, which opens in any browser. Try the other commands on these files:
 
   cd {folder}
   robx explain --model model.skops --data train.csv --label {label} --applicants applicants.csv \\
@@ -39,21 +39,20 @@ class Rows(NamedTuple):
     y: pd.Series[Any]
 
 
-@click.command(short_help="See it at work on German Credit, and get files to try.")
+@click.command(short_help="See robx at work on German Credit, and get files to try.")
 @click.option(
     "--out",
     "folder",
     type=click.Path(file_okay=False),
     default="robx-demo",
-    show_default=True,
-    help="Folder for the report and the files.",
+    help="Folder for the report and the other files.",
 )
 @takes("quiet")
 def demo(folder: str, quiet: bool) -> None:
-    """See recourse that survives a retraining: German Credit, in less than a minute.
+    """See recourse that survives a retraining, on German Credit, in less than a minute.
 
-    Trains a model, tells those whom it declines what to change, trains it again on other people,
-    20 times, and counts what is still accepted.
+    The demo trains a model, tells the applicants whom it declines what to change, trains the model
+    again 20 times on other people, and counts how many answers are still accepted.
 
     \b
     Examples
@@ -61,35 +60,43 @@ def demo(folder: str, quiet: bool) -> None:
       robx demo --out somewhere
     """
     today, later, new, schema = _german()
-    remark("(The very first run on a machine compiles for some seconds.)\n", quiet=quiet)
+    remark("(The first run on a machine compiles code, which takes some seconds.)\n", quiet=quiet)
     click.echo(
-        f"A model of German Credit, trained on {len(today.X)} people. {len(new.X)} others apply. "
-        "What may change:\n"
+        f"A model of German Credit is trained on {len(today.X)} people. {len(new.X)} others apply. "
+        "This may change:\n"
     )
     click.echo(f"{schema.fit(today.X)}\n")
     model = _estimator().fit(*today)
     answer = robx.explain(model, today.X, new.X, y_train=today.y, schema=schema)
-    click.echo(f"{answer}\nAsked of each answer: {answer.settings['tau_reason']}.\n")
+    click.echo(f"{answer}\nEach answer must pass this test: {answer.settings['tau_reason']}.\n")
     for i in answer.ok.nonzero()[0][:3]:
         click.echo(f"Applicant {new.X.index[i]}: {answer.words(int(i))}\n")
     click.echo(ADVICE)
 
     judges = [_retrained(later, seed) for seed in range(1, N_MODELS + 1)]
     click.echo(
-        f"Now the model is trained again, {len(judges)} times, on {N_SEEN_LATER} of "
-        f"{len(later.X)} other people each time:\n"
+        f"Now the model is trained again {len(judges)} times, each time on {N_SEEN_LATER} of "
+        f"{len(later.X)} other people:\n"
     )
     problem = robx.Problem(model, today.X, schema)
     table = _evaluation(problem, model, today, new, judges)
     show_table(_shown(table), FORMATS, indent="  ")
-    click.echo("\n(Cost and the rest are over the people whom all three answer.)")
+    click.echo(
+        "\n(Cost and the figures after it are means over those whom all three methods answer.)"
+    )
     _write(Path(folder), model, judges[0], today, new, schema, answer)
-    _report(problem, answer, judges, table, today).save(Path(folder) / "report.html")
+    robx.report(
+        answer,
+        checks=[robx.check(answer, judges[0])],
+        evaluation=table,
+        stability=robx.plots.stability_table(problem, today.X),
+        title="Recourse for German Credit",
+    ).save(Path(folder) / "report.html")
     remark(NEXT.format(folder=folder, label=LABEL, id=ID), quiet=quiet)
 
 
 def _german() -> tuple[Rows, Rows, Rows, robx.Schema]:
-    """Who trains the model today, who trains it later, and who applies."""
+    """Split the data: who trains the model today, who trains it later, and who applies."""
     import numpy as np
 
     X, y, schema = robx.datasets.load_german()
@@ -100,11 +107,9 @@ def _german() -> tuple[Rows, Rows, Rows, robx.Schema]:
 
 
 def _estimator(seed: int = 0) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier as Trees
 
-    return HistGradientBoostingClassifier(
-        max_iter=60, max_depth=3, learning_rate=0.15, random_state=seed
-    )
+    return Trees(max_iter=60, max_depth=3, learning_rate=0.15, random_state=seed)
 
 
 def _retrained(later: Rows, seed: int) -> Any:
@@ -117,44 +122,27 @@ def _retrained(later: Rows, seed: int) -> Any:
 def _evaluation(
     problem: robx.Problem, model: Any, today: Rows, new: Rows, judges: list[Any]
 ) -> pd.DataFrame:
-    """Give what the new models say of the answers of three methods."""
+    """Have the new models judge the answers of three methods."""
     # As `robx.explain` does: of the models that it trains, the first 16 help to search.
     searching = list(robx.retrainings(model, *today, n_models=16))
     methods = {
-        "nearest neighbour": robx.NearestNeighbour(),
-        "+ RobX, tau auto": robx.RobX(),
-        "robx.explain": robx.Frugal(models=searching),
+        "Nearest neighbour": robx.NearestNeighbour(),
+        "RobX": robx.RobX(),
+        "Frugal": robx.Frugal(models=searching),
     }
     table = robx.evaluate(problem, methods, judges, applicants=new.X, common=True, progress=False)
     return table.assign(scenario=f"{len(judges)} new models")
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Name the figures as people do."""
-    whole = table[table["seed"] == "all"]
-    lines = whole.pivot_table("value", "method", "metric", sort=False)
+    """Give the figures that the demo shows, under plain names."""
+    lines = table[table["seed"] == "all"].pivot_table("value", "method", "metric", sort=False)
     asked = lines["n_applicants"].astype(int)
     answered = (lines["coverage"] * asked).round().astype(int)
     named = {"cost_l1": "cost", "n_changes": "changes", "validity": "still accepted"}
     shown = lines.rename(columns={**named, "lof": "inliers (LOF)"})[list(FORMATS)]
     shown.insert(0, "answered", [f"{n} of {m}" for n, m in zip(answered, asked, strict=True)])
-    return shown.rename_axis(index="", columns="").reset_index()
-
-
-def _report(
-    problem: robx.Problem,
-    answer: robx.Counterfactuals,
-    judges: list[Any],
-    table: pd.DataFrame,
-    today: Rows,
-) -> Any:
-    return robx.report(
-        answer,
-        checks=[robx.check(answer, judge) for judge in judges[:1]],
-        evaluation=table,
-        stability=robx.plots.stability_table(problem, today.X),
-        title="Recourse for German Credit",
-    )
+    return shown.rename_axis(index="method", columns="").reset_index()
 
 
 def _write(
@@ -166,7 +154,7 @@ def _write(
     schema: robx.Schema,
     answer: robx.Counterfactuals,
 ) -> None:
-    """Write what the other commands take."""
+    """Write files that the other commands take."""
     import skops.io
 
     from robx.files import atomically, write_table

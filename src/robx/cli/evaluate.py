@@ -1,4 +1,4 @@
-"""`robx evaluate`: what would still be honoured after the model changes."""
+"""`robx evaluate`: how many answers still hold after the model changes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import robx
-from robx.cli.inputs import TABLES, Inputs, check_out, made_method, with_inputs
-from robx.cli.options import FILE, METHODS, takes
-from robx.cli.screen import show_json, show_table, shows_progress, wrote
+from robx.cli.inputs import Inputs, made_method, with_inputs
+from robx.cli.options import FILE, METHODS, POSITIVE, MethodName, number_of_models, takes
+from robx.cli.screen import show_json, show_table, shows_progress, write_table
 
 if TYPE_CHECKING:
     from robx import Rehearsal
@@ -18,10 +18,8 @@ SHOWN = ("coverage", "validity", "worst_model_validity", "cost_l1", "n_changes",
 SHARES = ("coverage", "validity", "low", "high", "worst_model_validity")
 FORMATS = {"cost_l1": ".2f", "n_changes": ".1f", "lof": ".2f", "seconds": ".3f"}
 FORMATS |= dict.fromkeys(SHARES, ".1%")
-#: Of the models that are trained from a base model's own rows, so many help to search.
+#: How many models, trained on a base model's own rows, Frugal searches with.
 N_SEARCHING = 16
-
-
 #: How the model may change, by the names of `robx.scenarios` and what they take.
 CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "other-half": ("OtherHalf", ()),
@@ -36,11 +34,10 @@ CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
 @click.option(
     "--method",
     "methods",
-    type=click.Choice(list(METHODS)),
+    type=MethodName(),
     multiple=True,
-    default=("nearest", "robx", "default"),
-    show_default=True,
-    help="Once for each.",
+    default=("nearest", "robx", "frugal"),
+    help="Method to compare. Repeat the option for each method.",
 )
 @click.option(
     "--change",
@@ -48,28 +45,16 @@ CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
     type=click.Choice(list(CHANGES)),
     multiple=True,
     default=("other-half", "drop-rows"),
-    show_default=True,
-    help="What new models are: trained on the other half of the rows, on a bootstrap of them, on "
-    "ten less, or with another seed. Once for each.",
+    help="How new models differ: trained on the other half of the rows, on a bootstrap sample of "
+    "them, on ten rows less, or with another seed. Repeat the option for each change.",
 )
+@click.option("--seeds", type=POSITIVE, default=3, help="Number of base models.")
+@number_of_models(10, 1, "Number of new models for each base model and change.")
+@click.option("--most", type=POSITIVE, help="Maximum number of applicants for a base model.")
+@takes("out_table")
 @click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="How many base models.",
+    "--log", type=FILE, help="File that records progress, .jsonl: a stopped run continues from it."
 )
-@click.option(
-    "--models",
-    "n_models",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="New models for each base model and change.",
-)
-@click.option("--most", type=click.IntRange(min=1), help="Most applicants for a base model.")
-@click.option("--out", type=FILE, help="File for the tidy table: .csv or .parquet.")
-@click.option("--log", type=FILE, help="A .jsonl file: a stopped run goes on where it was.")
 @takes("json")
 @with_inputs
 def evaluate(
@@ -83,41 +68,37 @@ def evaluate(
     log: str | None,
     as_json: bool,
 ) -> None:
-    """Find out how much of what methods hand out is honoured after the model changes.
+    """Measure how many answers of each method still hold after the model changes.
 
-    Models like the one in the file are trained on parts of --data; each method answers those whom
-    they decline among the rest; then new models are trained and asked about the answers.
+    Base models like the one in the file are trained on a part of --data. Each method answers the
+    applicants whom they decline in the other part. Then new models are trained, and score the
+    answers.
 
     \b
     Examples
       robx evaluate --model model.ubj --params params.yaml --data train.csv --label good
       robx evaluate --model model.txt --data train.csv --label good \\
-          --method robx --method default --change other-half --seeds 5 --out table.csv
+          --method robx --method frugal --change other-half --seeds 5 --out table.csv
     """
-    from robx.files import write_table
-
-    check_out(out, TABLES)
     study = robx.Study(
         inputs.estimator,
         inputs.X,
         inputs.y,
         schema=inputs.schema,
-        target=inputs.wish,
+        target=inputs.target,
         threshold=inputs.threshold,
         max_applicants=most,
     )
     table = robx.evaluate(
         study,
-        {name: _with_models if name == "default" else made_method(name, {}) for name in methods},
+        {METHODS[n]: _with_models if n == "frugal" else made_method(n, {}) for n in methods},
         {name: _scenario(*CHANGES[name]) for name in changes},
         seeds=seeds,
         n_models=n_models,
         log=log,
         progress=shows_progress(inputs.quiet),
     )
-    if out is not None:
-        write_table(table, out)
-        wrote(out, quiet=inputs.quiet)
+    write_table(table, out, quiet=inputs.quiet)
     shown = overview(table)
     if as_json:
         show_json(shown.to_dict("records"))
@@ -130,12 +111,12 @@ def _scenario(name: str, given: tuple[int, ...]) -> Any:
 
 
 def _with_models(rehearsal: Rehearsal) -> Any:
-    """Give the method that `robx.explain` takes with labels."""
+    """Make the method that `robx.explain` uses with labels."""
     return robx.Frugal(models=rehearsal.retrainings(N_SEARCHING))
 
 
 def overview(table: Any) -> Any:
-    """A line for each change and method, over all base models, of what `evaluate` found."""
+    """Give a line for each change and method, over all base models."""
     whole = table[table["seed"] == "all"]
     keys = ["scenario", "method"]
     lines = whole.pivot_table("value", keys, "metric", sort=False)[list(SHOWN)]

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import robx
-from robx.cli.inputs import Inputs, check_out, load_models, made_method, with_inputs
-from robx.cli.options import FILE, METHODS, takes
-from robx.cli.screen import remark, show_json, show_table, shows_progress, wrote
+from robx.cli.inputs import Inputs, load_models, made_method, with_inputs
+from robx.cli.options import POSITIVE, MethodName, NewFile, number_of_models, takes
+from robx.cli.screen import remark, show_json, show_table, shows_progress, write
 from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
     from robx import Counterfactuals
 
-LEAST_MODELS = 6
+MIN_MODELS = 6
 FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": ".1%"}
 
 
@@ -24,47 +24,32 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
 @takes("model", "data", "label", "schema", "applicants")
 @click.option(
     "--out",
-    type=FILE,
-    help="File to write: .json or .parquet for everything, .csv for the table.",
+    type=NewFile(".json", ".parquet", ".csv"),
+    help="File for the answers: .json or .parquet for everything, .csv for the table.",
 )
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
-    default="default",
-    show_default=True,
-    help="How answers are found; robx is the paper's algorithm.",
+    type=MethodName(),
+    default="frugal",
+    help="Method that finds the answers; RobX is the paper's algorithm.",
 )
-@click.option("--tau", type=float, help="Least stability, for robx and conservative.")
+@click.option("--tau", type=float, help="Minimum stability, for RobX and conservative.")
 @click.option(
-    "--level", type=click.FloatRange(0, 1), help="How firm answers are to be, 0 to 1, for default."
+    "--level", type=click.FloatRange(0, 1), help="How robust answers must be, 0 to 1, for Frugal."
 )
 @click.option(
-    "--max-changes", type=click.IntRange(min=1), help="Most features to change, for default."
+    "--max-changes", type=POSITIVE, help="Maximum number of features to change, for Frugal."
 )
-@click.option("--norm", type=click.Choice(["1", "2"]), help="Of the cost: L1 (default) or L2.")
+@click.option("--norm", type=click.Choice(["1", "2"]), help="Norm of the cost: L1 (default) or L2.")
 @click.option(
     "--answers",
     "n_answers",
-    type=click.IntRange(min=1),
+    type=POSITIVE,
     default=1,
-    show_default=True,
-    help="How many different ways to look for.",
+    help="Number of different answers to look for.",
 )
-@click.option(
-    "--models",
-    "n_models",
-    type=click.IntRange(min=LEAST_MODELS),
-    default=48,
-    show_default=True,
-    help="How many models to train, with --label.",
-)
-@click.option(
-    "--retrained",
-    type=FILE,
-    multiple=True,
-    help="A retrained model of your own, in the place of --label; at least six, once for each.",
-)
-@takes("seed", "json")
+@number_of_models(48, MIN_MODELS, "Number of models to train with --label.")
+@takes("retrained", "seed", "json")
 @with_inputs
 def explain(
     inputs: Inputs,
@@ -80,6 +65,8 @@ def explain(
 ) -> None:
     """Tell declined applicants what to change, so that it holds after a retraining.
 
+    With --label, or with six or more models in --retrained, every answer is certified.
+
     \b
     Examples
       robx explain --model model.ubj --data train.csv --label good \\
@@ -89,13 +76,12 @@ def explain(
       robx explain --model model.skops --data train.csv --label good \\
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
-    check_out(out, (".json", ".parquet", ".csv"))
     from robx.answers.files import check_path
 
-    if retrained and (inputs.label is not None or len(retrained) < LEAST_MODELS):
+    if retrained and (inputs.label is not None or len(retrained) < MIN_MODELS):
         raise InvalidInput(
-            f"--retrained takes the place of --label, and is given at least {LEAST_MODELS} times. "
-            f"Got {len(retrained)}{' and --label' if inputs.label else ''}."
+            f"--retrained is used instead of --label, and at least {MIN_MODELS} times. Got "
+            f"{len(retrained)}{' and --label' if inputs.label else ''}."
         )
     people = inputs.people(applicants)
     if out is not None:
@@ -112,30 +98,28 @@ def explain(
         estimator=inputs.estimator,
         models=later or None,
         schema=inputs.schema,
-        target=inputs.wish,
+        target=inputs.target,
         threshold=inputs.threshold,
         n_answers=n_answers,
         n_models=n_models,
         seed=seed,
         progress=shows_progress(inputs.quiet),
-        **(given if method == "default" else {"method": chosen}),
+        **(given if method == "frugal" else {"method": chosen}),
     )
     if inputs.recipe is not None:
         answer = replace(answer, origin={**answer.origin, "trained_again": inputs.recipe.words})
     _refuse_unreached(answer, parameters["tau"])
-    if out is not None:
-        answer.save(out)
-        wrote(out, quiet=inputs.quiet)
+    write(answer.save, out, quiet=inputs.quiet)
     _show(answer, as_json=as_json, is_written=out is not None, quiet=inputs.quiet)
 
 
 def _refuse_unreached(answer: Counterfactuals, tau: float | None) -> None:
-    """A tau that no answer reaches is a mistake rather than a result."""
+    """Refuse a tau that no answer reaches: it is a mistake rather than a result."""
     best = answer.stability[answer.answered]
     if tau is not None and len(best) and not answer.ok.any():
         raise InvalidInput(
-            f"Nobody reaches --tau {tau:g}: the most stable point that was found has a stability "
-            f"of {best.max():.3g}. Choose a lower one; `robx tau` shows what rows reach."
+            f"No answer reaches --tau {tau:g}: the most stable point that was found has a "
+            f"stability of {best.max():.3g}. Choose a lower tau; `robx tau` shows what is reached."
         )
 
 
@@ -143,7 +127,7 @@ def _show(answer: Counterfactuals, *, as_json: bool, is_written: bool, quiet: bo
     table = answer.summary.rename_axis("applicant").reset_index()
     counts = {str(name): int(n) for name, n in table["status"].value_counts().items()}
     if answer.alternatives and not as_json:
-        remark("Other answers than the first are in .json and .parquet files.", quiet=quiet)
+        remark("Only the first answers are shown: --out saves them all, as .json.", quiet=quiet)
     if as_json:
         records = table.to_dict("records")
         for other in answer.alternatives:
@@ -155,7 +139,9 @@ def _show(answer: Counterfactuals, *, as_json: bool, is_written: bool, quiet: bo
         click.echo(f"{answer}")
         first = next(iter(answer.ok.nonzero()[0]), None)
         if first is not None:
-            click.echo(f"Such as {table['applicant'][first]}: {answer.words(int(first))}")
+            click.echo(
+                f"Example, applicant {table['applicant'][first]}: {answer.words(int(first))}"
+            )
     else:
         columns = ["applicant", "status", "cost", "score", "stability", "validity_bound", "changes"]
         show_table(table[[name for name in columns if name in table]], FORMATS)

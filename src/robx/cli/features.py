@@ -1,4 +1,4 @@
-"""The columns of a table that a model takes; what is wrong is said with the file and the line."""
+"""The columns of a table that a model takes; errors name the file, the row and the column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from robx.cli.words import listed
+from robx.cli.screen import listed
 from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -21,25 +21,10 @@ def features_of(
     model: TreeEnsemble | BlackBox,
     trained_on: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, str]:
-    """Choose the model's columns, and say what is to be known about that.
+    """Choose the model's columns, with its categories, and remark on the choice if necessary.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Without labels and names of rows.
-    path : str
-        Where it comes from.
-    model : TreeEnsemble or BlackBox
-    trained_on : sequence of str, optional
-        Columns of the training table, by which other tables are read where the model itself has no
-        names.
-
-    Returns
-    -------
-    features : DataFrame
-        With the categories that the model knows.
-    remark : str
-        Empty where there is nothing to say.
+    `table` has no labels and no names of applicants; `trained_on` are the columns of the training
+    table, by which others are read if the model does not know their names.
     """
     from robx import BlackBox
     from robx.modelfiles import with_categories
@@ -63,22 +48,22 @@ def _by_name(table: pd.DataFrame, path: str, names: Sequence[str]) -> tuple[pd.D
     lacking = [name for name in names if name not in table.columns]
     if lacking:
         near = get_close_matches(lacking[0], map(str, table.columns), n=1)
-        hint = f" Is '{near[0]}' meant?" if near else f" It has {listed(table.columns)}."
+        hint = f" Did you mean '{near[0]}'?" if near else f" It has {listed(table)}."
         raise InvalidInput(f"'{path}' lacks columns that the model needs: {listed(lacking)}.{hint}")
     others = [name for name in table.columns if name not in names]
-    said = f"Columns of '{path}' that the model does not know are left out: {listed(others)}."
+    said = f"Columns of '{path}' that the model does not use are left out: {listed(others)}."
     return table.drop(columns=others), said if others else ""
 
 
 def _by_place(table: pd.DataFrame, path: str, n_columns: int) -> tuple[pd.DataFrame, str]:
     if len(table.columns) != n_columns:
         raise InvalidInput(
-            f"The model has {n_columns} columns, without names. '{path}' has "
-            f"{len(table.columns)}: {listed(table.columns)}. --label and --id name columns that "
-            "are no features; leave others out."
+            f"The model takes {n_columns} columns and does not know their names. '{path}' has "
+            f"{len(table.columns)}: {listed(table)}. --label and --id name columns that are not "
+            "features; leave the others out."
         )
-    said = f"The model has no names of columns; those of '{path}' are taken by their place: "
-    return table, f"{said}{listed(table.columns)}."
+    said = f"The model does not know the names of its columns; those of '{path}' are taken in order"
+    return table, f"{said}: {listed(table)}."
 
 
 def _refuse_text(values: pd.Series[float], path: str) -> None:
@@ -91,6 +76,6 @@ def _refuse_text(values: pd.Series[float], path: str) -> None:
         return
     row = int(wrong.to_numpy().argmax())
     raise InvalidInput(
-        f"'{path}', row {row + 1}, column '{values.name}': '{values.iloc[row]}' is no number, and "
-        "the model takes numbers there. Write it as one, such as 3000.5."
+        f"'{path}', row {row + 1}, column '{values.name}': '{values.iloc[row]}' is not a number, "
+        "and the model takes numbers there. Write it as a number, such as 3000.5."
     )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-#: Completed by shells as a file; whether there is one is for its reader to say.
+from robx.cli.screen import either
+from robx.errors import InvalidInput
+
+#: Completed by shells as a file; its reader says whether there is one.
 FILE = click.Path()
 
 #: Names of methods on the command line, and their classes.
 METHODS = {
-    "default": "Frugal",
+    "frugal": "Frugal",
     "robx": "RobX",
     "nearest": "NearestNeighbour",
     "conservative": "Conservative",
@@ -23,75 +27,90 @@ METHODS = {
     "live": "LiveRegion",
 }
 
-MODEL_HELP = (
-    "The model: .ubj or .json of XGBoost, .txt of LightGBM, .cbm of CatBoost, .skops of "
-    "scikit-learn, .robx."
-)
-LABEL_HELP = (
-    "Column of --data with the outcomes. With it the model is trained again on random thirds of "
-    "the rows, to find answers that hold and to certify them."
-)
-OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "model": click.option("--model", "model_path", type=FILE, required=True, help=MODEL_HELP),
-    "data": click.option(
-        "--data",
-        type=FILE,
-        required=True,
-        help="The rows that the model was trained on: .csv or .parquet.",
+
+class MethodName(click.Choice):  # type: ignore[type-arg] # generic in new versions of click only
+    """The name of a method, in any case; "default" is frugal."""
+
+    def __init__(self) -> None:
+        super().__init__(list(METHODS), case_sensitive=False)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """See `click.ParamType`."""
+        return super().convert("frugal" if value == "default" else value, param, ctx)
+
+
+class NewFile(click.Path):
+    """A file to write, whose ending and folder are checked before any work is done."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__()
+        self.endings = endings
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """See `click.ParamType`."""
+        file, option = Path(value), param.opts[0]
+        if file.suffix not in self.endings:
+            raise InvalidInput(
+                f"{option} takes a file ending in {either(self.endings)}. Got '{value}'."
+            )
+        if file.is_dir() or not file.parent.is_dir():
+            what = "is a folder" if file.is_dir() else "is in a folder that does not exist"
+            raise InvalidInput(
+                f"{option} '{value}' {what}. Make the folder, or name a file in another one."
+            )
+        return super().convert(value, param, ctx)
+
+
+POSITIVE = click.IntRange(min=1)
+HELP = {
+    "model": "Model file: .ubj or .json (XGBoost), .txt (LightGBM), .cbm (CatBoost), .skops "
+    "(scikit-learn) or .robx.",
+    "data": "Table of the rows that the model was trained on: .csv or .parquet.",
+    "label": "Column of --data with the outcomes. With it, the model is trained again on random "
+    "thirds of the rows, to find answers that hold and to certify them.",
+    "ignored_label": "Column of --data with the outcomes, which is left out.",
+    "needed_label": "Column of --data with the outcomes.",
+    "applicants": "Table of applicants: .csv or .parquet, with the columns of the model.",
+    "id": "Column that identifies the applicants.",
+    "schema": "File that says what may change, as `robx schema` writes it. Without it, the schema "
+    "is guessed from --data.",
+    "target": "Outcome that counts as accepted. Default: the second of two classes.",
+    "threshold": "A score above this is accepted.",
+    "params": "File with the model's hyperparameters, .yaml or .json, to train it again. Files of "
+    "XGBoost do not contain them.",
+    "retrained": "Model file of a retrained model, to use instead of --label. Repeat the option "
+    "for each model.",
+    "out_table": "File for the table: .csv or .parquet.",
+    "plot": "File for the plot: .png, .svg or .pdf.",
+    "seed": "Seed for the choice of the rows that models are trained on.",
+    "unsafe_pickle": "Load models from pickles. This runs any code in them: only for files that "
+    "you trust.",
+    "json": "Print JSON.",
+    "quiet": "Print no progress and no remarks.",
+}
+#: What the options are called, and how they are read, by the keys of `HELP`.
+OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "model": (("--model", "model_path"), {"type": FILE, "required": True}),
+    "data": (("--data",), {"type": FILE, "required": True}),
+    "label": (("--label",), {"metavar": "COLUMN"}),
+    "ignored_label": (("--label",), {"metavar": "COLUMN"}),
+    "needed_label": (("--label",), {"metavar": "COLUMN", "required": True}),
+    "applicants": (("--applicants",), {"type": FILE, "required": True}),
+    "id": (("--id", "id_column"), {"metavar": "COLUMN"}),
+    "schema": (("--schema", "schema_path"), {"type": FILE}),
+    "target": (("--target", "target_name"), {"metavar": "LABEL"}),
+    "threshold": (
+        ("--threshold",),
+        {"type": click.FloatRange(0, 1, max_open=True), "default": 0.5},
     ),
-    "label": click.option("--label", metavar="COLUMN", help=LABEL_HELP),
-    "ignored_label": click.option(
-        "--label", metavar="COLUMN", help="Column with the outcomes, which is left out."
-    ),
-    "needed_label": click.option(
-        "--label", metavar="COLUMN", required=True, help="Column of --data with the outcomes."
-    ),
-    "applicants": click.option(
-        "--applicants",
-        type=FILE,
-        required=True,
-        help="Who asks: .csv or .parquet with the columns of the model.",
-    ),
-    "id": click.option(
-        "--id", "id_column", metavar="COLUMN", help="Column that names the applicants."
-    ),
-    "schema": click.option(
-        "--schema",
-        "schema_path",
-        type=FILE,
-        help="What may change, as `robx schema` writes it; guessed from --data unless given.",
-    ),
-    "target": click.option(
-        "--target", metavar="LABEL", help="The outcome that applicants wish for; else the last."
-    ),
-    "threshold": click.option(
-        "--threshold",
-        type=click.FloatRange(0, 1, max_open=True),
-        default=0.5,
-        show_default=True,
-        help="Accepted are scores above this.",
-    ),
-    "parameters": click.option(
-        "--params",
-        "parameters_path",
-        type=FILE,
-        help="How the model was trained: a .yaml or .json file of its hyperparameters, to "
-        "train it again. XGBoost's files do not keep them.",
-    ),
-    "seed": click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        help="Of the rows that models see.",
-    ),
-    "unsafe_pickle": click.option(
-        "--unsafe-pickle",
-        is_flag=True,
-        help="Load a model from a pickle. That runs whatever code is in it: only for your own.",
-    ),
-    "json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    "quiet": click.option("--quiet", is_flag=True, help="No progress and no remarks."),
+    "params": (("--params", "parameters_path"), {"type": FILE}),
+    "retrained": (("--retrained",), {"type": FILE, "multiple": True}),
+    "out_table": (("--out",), {"type": NewFile(".csv", ".parquet")}),
+    "plot": (("--plot",), {"type": NewFile(".png", ".svg", ".pdf")}),
+    "seed": (("--seed",), {"type": click.IntRange(min=0), "default": 0}),
+    "unsafe_pickle": (("--unsafe-pickle",), {"is_flag": True}),
+    "json": (("--json", "as_json"), {"is_flag": True}),
+    "quiet": (("--quiet",), {"is_flag": True}),
 }
 
 
@@ -100,7 +119,14 @@ def takes(*names: str) -> Callable[[Any], Any]:
 
     def decorate(command: Any) -> Any:
         for name in reversed(names):
-            command = OPTIONS[name](command)
+            words, how = OPTIONS[name]
+            command = click.option(*words, **how, help=HELP[name])(command)
         return command
 
     return decorate
+
+
+def number_of_models(default: int, least: int, text: str) -> Callable[[Any], Any]:
+    """Give a command the option that says how many models to train."""
+    kind = click.IntRange(min=least)
+    return click.option("--models", "n_models", type=kind, default=default, help=text)

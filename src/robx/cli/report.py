@@ -8,27 +8,39 @@ import click
 
 import robx
 from robx.cli.features import features_of
-from robx.cli.inputs import check_out, load_models
-from robx.cli.options import FILE, MODEL_HELP, takes
-from robx.cli.screen import wrote
-from robx.cli.words import listed
+from robx.cli.inputs import load_models, model_file
+from robx.cli.options import FILE, HELP, NewFile, takes
+from robx.cli.screen import listed, write
 from robx.errors import InvalidInput
 
 
-@click.command(short_help="Make a page, or Markdown, of the answers.")
+@click.command(short_help="Make a report of the answers: a page, Markdown or JSON.")
 @click.argument("recourse", type=FILE)
-@click.option("--out", type=FILE, required=True, help="File to write: .html, .md or .json.")
-@click.option("--title", help="Headline of the report.")
+@click.option(
+    "--out",
+    type=NewFile(".html", ".md", ".json"),
+    required=True,
+    help="File for the report: .html, .md or .json.",
+)
+@click.option("--title", help="Title of the report.")
 @click.option(
     "--new-model",
     "new_models",
     type=FILE,
     multiple=True,
-    help="A model that came later, to see which promises it keeps; once for each.",
+    help="Model file of a newer model: the report says which promises it keeps. Repeat the option "
+    "for each model.",
 )
-@click.option("--model", "model_path", type=FILE, help=f"{MODEL_HELP} With --data, for a plot.")
-@click.option("--data", type=FILE, help="What it was trained on, for a plot of its stability.")
-@click.option("--evaluation", type=FILE, help="A table that `robx evaluate --out` has written.")
+@click.option(
+    "--model",
+    "model_path",
+    type=FILE,
+    help=f"{HELP['model']} With --data, for a plot.",
+)
+@click.option(
+    "--data", type=FILE, help="Table of the rows that the model was trained on, for the same plot."
+)
+@click.option("--evaluation", type=FILE, help="Table that `robx evaluate --out` wrote.")
 @takes("unsafe_pickle", "quiet")
 def report(
     recourse: str,
@@ -41,10 +53,10 @@ def report(
     unsafe_pickle: bool,
     quiet: bool,
 ) -> None:
-    """Make a report of RECOURSE, a .json or .parquet file of `robx explain`.
+    """Make a report of RECOURSE, a .json or .parquet file that `robx explain` wrote.
 
-    One file that needs no network: the figures, the settings and why, plots, and a table of all
-    applicants that can be searched.
+    The report is one file that needs no network: the figures, the settings and the reasons for
+    them, plots, and a table of all applicants that can be searched.
 
     \b
     Examples
@@ -54,7 +66,6 @@ def report(
     """
     from robx.files import read_table
 
-    check_out(out, (".html", ".md", ".json"))
     answers = robx.Counterfactuals.load(recourse)
     later = load_models(new_models, unsafe_pickle=unsafe_pickle)
     made = robx.report(
@@ -64,29 +75,26 @@ def report(
         stability=_stability(answers, model_path, data, unsafe_pickle),
         title=title,
     )
-    made.save(out)
-    wrote(out, quiet=quiet)
+    write(made.save, out, quiet=quiet)
 
 
 def _stability(answers: Any, model_path: str | None, data: str | None, unsafe_pickle: bool) -> Any:
-    """Stabilities of the training rows, for a plot."""
+    """Measure the stability of the training rows, for a plot."""
     if (model_path is None) != (data is None):
         raise InvalidInput("--model and --data go together: the plot needs both.")
     if model_path is None or data is None:
         return None
     from robx.files import read_table
 
-    (model,) = load_models([model_path], unsafe_pickle=unsafe_pickle)
+    file = model_file(model_path, unsafe_pickle=unsafe_pickle)
     target, threshold = answers.origin.get("target"), answers.origin.get("threshold", 0.5)
-    rows = read_table(data)
-    lacking = [name for name in answers.schema.names if name not in rows.columns]
+    rows, names = read_table(data), list(answers.schema.names)
+    lacking = [name for name in names if name not in rows.columns]
     if lacking:
         raise InvalidInput(
-            f"'{data}' lacks columns that the answers have: {listed(lacking)}. --data takes what "
-            "the model was trained on."
+            f"'{data}' lacks columns that the answers have: {listed(lacking)}. --data takes the "
+            "table that the model was trained on."
         )
-    features, _ = features_of(
-        rows[list(answers.schema.names)], data, robx.import_model(model, target)
-    )
-    problem = robx.Problem(model, features, answers.schema, target, threshold)
+    features, _ = features_of(rows[names], data, file.imported(target))
+    problem = robx.Problem(file.model, features, answers.schema, target, threshold)
     return robx.plots.stability_table(problem, features)

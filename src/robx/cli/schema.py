@@ -7,23 +7,26 @@ from pathlib import Path
 import click
 
 import robx
-from robx.cli.inputs import check_out
-from robx.cli.options import FILE, takes
+from robx.cli.options import FILE, NewFile, takes
 from robx.cli.screen import remark, show_json
 from robx.errors import InvalidInput
 
 NOTE = (
-    "Nothing is taken to be fixed: only you know that. Look at every feature in {file}, set\n"
-    "`change` to none, increase or decrease where it applies, and give levels their names."
+    "Wrote {file}. No feature is fixed yet: only you know which ones must not change. Look at\n"
+    "every feature, set `change` to none, increase or decrease where it applies, and name levels."
 )
 
 
-@click.command(short_help="Guess what the columns of a table are, to edit.")
+@click.command(short_help="Guess the schema of a table, to edit it.")
 @click.argument("data", type=FILE)
-@click.option("--label", metavar="COLUMN", help="Column with the outcomes: not a feature.")
+@click.option("--label", metavar="COLUMN", help="Column with the outcomes, which is not a feature.")
 @takes("id")
-@click.option("--out", type=FILE, help="File to write: .yaml or .json; else it is printed.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option(
+    "--out",
+    type=NewFile(".yaml", ".yml", ".json"),
+    help="File for the schema: .yaml or .json. Without it, the schema is printed.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @takes("json", "quiet")
 def schema(
     data: str,
@@ -34,7 +37,7 @@ def schema(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Guess the schema of DATA (.csv or .parquet): what each column is.
+    """Guess the schema of DATA (.csv or .parquet): what each column is, and its values.
 
     \b
     Examples
@@ -43,7 +46,6 @@ def schema(
     """
     from robx.files import read_table
 
-    check_out(out, (".yaml", ".yml", ".json"))
     X = read_table(data)
     for name in (label, id_column):
         if name is not None and name not in X.columns:
@@ -51,7 +53,7 @@ def schema(
     guessed = robx.Schema.infer(X.drop(columns=[n for n in (label, id_column) if n is not None]))
     if out is not None:
         if Path(out).exists() and not force:
-            raise InvalidInput(f"'{out}' is there already. --force writes over it.")
+            raise InvalidInput(f"'{out}' exists already. --force overwrites it.")
         guessed.save(out)
         remark(NOTE.format(file=out), quiet=quiet)
     if as_json:

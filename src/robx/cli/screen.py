@@ -1,4 +1,4 @@
-"""What people see, and what other programs read.
+"""What users see, and what other programs read.
 
 Results go to standard output, remarks and progress to standard error. A table is aligned on a
 terminal, and separated by tabs, with a line of names, where the output is piped.
@@ -10,14 +10,14 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
-LEAST = 12
+MIN_WIDTH = 12
 
 
 def remark(text: str, *, quiet: bool = False) -> None:
@@ -26,14 +26,47 @@ def remark(text: str, *, quiet: bool = False) -> None:
         click.echo(text, err=True)
 
 
-def wrote(path: str, *, quiet: bool) -> None:
-    """Say that a file is there."""
-    remark(f"Wrote {path}.", quiet=quiet)
+def write(save: Callable[[str], object], path: str | None, *, quiet: bool) -> None:
+    """Write a file, if one is named, and say so."""
+    if path is not None:
+        save(path)
+        remark(f"Wrote {path}.", quiet=quiet)
+
+
+def write_table(table: Any, path: str | None, *, quiet: bool) -> None:
+    """Write a table to a file, if one is named, and say so."""
+    from robx import files
+
+    write(lambda file: files.write_table(table, file), path, quiet=quiet)
 
 
 def shows_progress(quiet: bool) -> bool:
-    """Whether somebody looks at a progress bar."""
+    """Whether to show a progress bar."""
     return not quiet and sys.stderr.isatty()
+
+
+def either(names: Sequence[str]) -> str:
+    """Name some, of which one is to be chosen.
+
+    Examples
+    --------
+    >>> either([".csv", ".parquet", ".json"])
+    '.csv, .parquet or .json'
+    """
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Name some, and count the rest.
+
+    Examples
+    --------
+    >>> listed("abcd", most=2)
+    'a, b and 2 more'
+    """
+    shown = [str(name) for name in names]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 def show_json(value: Any) -> None:
@@ -42,14 +75,10 @@ def show_json(value: Any) -> None:
 
 
 def show_table(frame: Any, formats: Mapping[str, str] | None = None, *, indent: str = "") -> None:
-    """Print a pandas table: for people on a terminal, for programs elsewhere.
+    """Print a pandas table without its index: for users on a terminal, for programs elsewhere.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Its index is not shown.
-    formats : mapping from names to formats, optional
-        How people see the numbers of a column, such as ".1%". Programs get all digits.
+    `formats` says how the numbers of a column are shown on a terminal, such as ".1%". Programs get
+    all digits.
     """
     names = [str(name) for name in frame.columns]
     rows = frame.to_numpy(dtype=object).tolist()
@@ -57,11 +86,11 @@ def show_table(frame: Any, formats: Mapping[str, str] | None = None, *, indent: 
         for row in [names, *rows]:
             click.echo("\t".join(map(_for_programs, row)))
         return
-    if not rows:  # people see that there is nothing
+    if not rows:
         return
     said = formats or {}
     cells = [[_for_people(c, said.get(n)) for c, n in zip(r, names, strict=True)] for r in rows]
-    right = [_is_number(frame[name]) for name in frame.columns]
+    right = [frame[name].dtype.kind in "iuf" for name in frame.columns]
     for line in aligned(names, cells, right, shutil.get_terminal_size().columns - len(indent)):
         click.echo(indent + line)
 
@@ -84,8 +113,8 @@ def aligned(
     columns = [list(column) for column in zip(names, *rows, strict=True)]
     widths = [max(map(len, column)) for column in columns]
     if widths:
-        room = width - sum(widths[:-1]) - 2 * len(widths[:-1])
-        widths[-1] = min(widths[-1], max(room, LEAST))
+        space = width - sum(widths[:-1]) - 2 * len(widths[:-1])
+        widths[-1] = min(widths[-1], max(space, MIN_WIDTH))
     lines = [names, ["-" * size for size in widths], *rows]
     return ["  ".join(map(_fit, line, widths, right)).rstrip() for line in lines]
 
@@ -95,12 +124,12 @@ def _fit(cell: str, width: int, right: bool) -> str:
     return shown.rjust(width) if right else shown.ljust(width)
 
 
-def _is_number(column: Any) -> bool:
-    return bool(column.dtype.kind in "iuf")
+def _is_missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
 def _for_people(cell: Any, how: str | None) -> str:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+    if _is_missing(cell):
         return ""
     if how is None and isinstance(cell, float):
         how = ".3g"
@@ -108,7 +137,7 @@ def _for_people(cell: Any, how: str | None) -> str:
 
 
 def _for_programs(cell: Any) -> str:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+    if _is_missing(cell):
         return ""
     return " ".join(str(cell).split()) if isinstance(cell, str) else str(cell)
 
@@ -118,7 +147,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
-    if hasattr(value, "tolist"):  # of numpy
+    if hasattr(value, "tolist"):  # numpy's
         return _plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -7,42 +7,27 @@ from typing import Any
 import click
 
 import robx
-from robx.cli.inputs import PICTURES, TABLES, Inputs, check_out, load_models, with_inputs
-from robx.cli.options import FILE, takes
-from robx.cli.screen import remark, show_json, show_table, wrote
+from robx.cli.inputs import Inputs, load_models, with_inputs
+from robx.cli.options import FILE, number_of_models, takes
+from robx.cli.screen import remark, show_json, show_table, write, write_table
 from robx.errors import InvalidInput
 
 SHARES = ("quantile", "passing", "validity", "worst_validity", "coverage")
 FORMATS = {"tau": ".3f", "cost": ".2f", "n_changes": ".1f", **dict.fromkeys(SHARES, ".1%")}
 
 
-@click.command(short_help="Choose how much stability RobX asks for.")
+@click.command(short_help="Choose the minimum stability for RobX.")
 @takes("model", "data", "label", "schema")
-@click.option("--applicants", type=FILE, help="Who asks; with --label or --retrained: a sweep.")
-@click.option(
-    "--retrained",
-    type=FILE,
-    multiple=True,
-    help="A retrained model to judge answers, in the place of --label; once for each.",
-)
-@click.option(
-    "--models",
-    "n_models",
-    type=click.IntRange(min=1),
-    default=16,
-    show_default=True,
-    help="How many models to train, with --label.",
-)
+@click.option("--applicants", type=FILE, help="Table of applicants for a sweep: .csv or .parquet.")
+@takes("retrained")
+@number_of_models(16, 1, "Number of models to train with --label.")
 @click.option(
     "--validity",
     type=click.FloatRange(0, 1),
     default=0.97,
-    show_default=True,
-    help="The share of answers that retrained models are to accept.",
+    help="Share of the answers that retrained models must accept.",
 )
-@click.option("--plot", type=FILE, help="File for the plot: .png, .svg or .pdf.")
-@click.option("--out", type=FILE, help="File for the table: .csv or .parquet.")
-@takes("seed", "json")
+@takes("plot", "out_table", "seed", "json")
 @with_inputs
 def tau(
     inputs: Inputs,
@@ -55,10 +40,11 @@ def tau(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Choose tau, the stability that RobX asks of an answer.
+    """Choose tau, the minimum stability of an answer of RobX.
 
-    Without --applicants: a quantile of the stability of accepted rows. With --applicants, and
-    --label or --retrained: a sweep, the least tau whose answers retrained models accept.
+    Without --applicants, tau is a quantile of the stability of the accepted rows. With
+    --applicants, and --label or --retrained, it is the result of a sweep: the smallest tau whose
+    answers retrained models accept.
 
     \b
     Examples
@@ -68,10 +54,6 @@ def tau(
       robx tau --model model.ubj --data train.csv --applicants declined.csv \\
           --retrained jan.ubj --retrained feb.ubj --json
     """
-    from robx.files import write_table
-
-    check_out(out, TABLES)
-    check_out(plot, PICTURES, "--plot")
     if applicants is None:
         choice = robx.choose_tau(inputs.problem)
         drawn: Any = robx.plots.stability_table(inputs.problem, inputs.X)
@@ -80,13 +62,9 @@ def tau(
         people = inputs.people(applicants)
         choice = robx.choose_tau(inputs.problem, people, later, validity=validity)
         drawn = choice.table
-    if out is not None:
-        write_table(choice.table, out)
-        wrote(out, quiet=inputs.quiet)
-    if plot is not None:
-        draw = robx.plots.histograms if applicants is None else robx.plots.tau_sweep
-        robx.plots.save(draw(drawn, choice.tau), plot)
-        wrote(plot, quiet=inputs.quiet)
+    draw = robx.plots.histograms if applicants is None else robx.plots.tau_sweep
+    write_table(choice.table, out, quiet=inputs.quiet)
+    write(lambda path: robx.plots.save(draw(drawn, choice.tau), path), plot, quiet=inputs.quiet)
     if as_json:
         records = choice.table.to_dict("records")
         show_json({"tau": choice.tau, "reason": choice.reason, "table": records})
@@ -98,7 +76,7 @@ def tau(
 def _later(inputs: Inputs, retrained: tuple[str, ...], n_models: int, seed: int) -> list[Any]:
     """Give the models that judge the answers: given, or trained on random thirds of the rows."""
     if bool(retrained) == (inputs.y is not None):
-        raise InvalidInput("A sweep needs models to judge: give --label or --retrained, not both.")
+        raise InvalidInput("A sweep needs retrained models: give --label or --retrained, not both.")
     if retrained:
         return load_models(retrained, unsafe_pickle=inputs.unsafe_pickle)
     return list(robx.retrainings(inputs.estimator, inputs.X, inputs.y, n_models, seed))

@@ -187,12 +187,10 @@ def finish(
     noise = noise or method.noise
     rules, codec = problem.rules, problem.codec
     points = np.where(found.answered[:, None], found.points, applicants.matrix)
-    table, score = codec.rewrite(X, applicants.matrix, points), applicants.score.copy()
-    rows = np.flatnonzero(found.answered)
-    # What is returned is what counts: read it again.
-    stored = codec.read(take(table, rows), "the answers") if len(rows) else points[rows]
-    problem.view.mark_missing(stored)
-    holds = same_rows(stored, points[rows])
+    score, rows = applicants.score.copy(), np.flatnonzero(found.answered)
+    # What is returned is what counts: a column may have had to round what it was given.
+    table, stored = codec.rewrite(X, applicants.matrix, points)
+    holds = same_rows(stored[rows], points[rows])
     broken = problem.gate.explains(points[rows], applicants.take(rows))
     score[rows] = problem.gate.score(points[rows])
     withdrawn = [k for k, i in enumerate(rows) if broken[k] or not score[i] > problem.threshold]
@@ -206,7 +204,7 @@ def finish(
             found.paths[i] = applicants.matrix[i][None]
         score[i] = applicants.score[i]
     if withdrawn:
-        table = codec.rewrite(X, applicants.matrix, points)
+        table = codec.rewrite(X, applicants.matrix, points)[0]
     found.points = points
     scored = ~np.isnan(score)
     stability = np.full(len(points), np.nan)
@@ -244,7 +242,7 @@ def _written(
     lengths = [len(path) for path in paths]
     owner = np.repeat(np.arange(len(paths)), lengths)
     places = np.concatenate(paths) if paths else applicants.matrix
-    table = problem.codec.rewrite(take(X, owner), applicants.matrix[owner], places)
+    table, _ = problem.codec.rewrite(take(X, owner), applicants.matrix[owner], places)
     ends = np.cumsum(lengths)
     return tuple(
         take(table, np.arange(end - length, end)) for end, length in zip(ends, lengths, strict=True)

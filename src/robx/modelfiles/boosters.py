@@ -1,25 +1,23 @@
-"""What the files of XGBoost, LightGBM and CatBoost tell of how their models were trained.
+"""What the files of XGBoost, LightGBM and CatBoost say about how their models were trained.
 
-Each reader gives the classifier's class, settings and words. Settings are taken by name from a
-list: a file cannot ask for another one, such as the name of a file to read or write.
+Settings are taken by name from a list: a file cannot ask for another one, such as the name of a
+file to read or write.
 """
 
 from __future__ import annotations
 
 import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from robx.errors import InvalidInput
 from robx.kernels import trees as kernels
-from robx.trees import TreeEnsemble, import_model
-from robx.trees.catboost import as_json
-from robx.trees.lightgbm import sections
-from robx.trees.records import Record, parse_json
-from robx.trees.ubjson import parse_ubjson
+from robx.trees.importer import ParsedFile
+from robx.trees.records import Record
 
+#: A classifier's class, its settings, and where these are known from.
 Told = tuple[Any, dict[str, Any], str]
+STORED = "The model is trained again with the settings that '{name}' stores"
 
 #: What scikit-learn's form of LightGBM calls some of its settings.
 RENAMED = {
@@ -89,14 +87,15 @@ CATBOOST = (
 )
 
 
-def lightgbm_recipe(path: Path) -> Told:
+def lightgbm_recipe(file: ParsedFile) -> Told:
     """Read the block of parameters that LightGBM writes into its files."""
     maker = _class_of("lightgbm", "LGBMClassifier")
-    header, trees, rest = sections(path.read_text(encoding="utf-8"), f"'{path.name}'")
+    header, trees, rest = file.contents
     block = dict(re.findall(r"^\[(\w+): (.*)\]$", rest, flags=re.MULTILINE))
     if "learning_rate" not in block:
         raise InvalidInput(
-            f"'{path.name}' does not say how it was trained. Pass the classifier as estimator."
+            f"'{file.path.name}' does not say how the model was trained. Pass the classifier as "
+            "estimator."
         )
     settings = {name: _plain(block[old]) for old, name in RENAMED.items() if block.get(old)}
     settings |= {name: _plain(block[name]) for name in KEPT if block.get(name)}
@@ -104,14 +103,13 @@ def lightgbm_recipe(path: Path) -> Told:
     settings["n_estimators"] = len(trees) // header.integer("num_tree_per_iteration", low=1)
     if any(block.get(name, value) != value for name, value in NO_SEED.items()):
         settings["random_state"] = _plain(block["seed"])
-    words = f"It is trained again with the settings that stand in '{path.name}'"
-    return maker, {**settings, "verbosity": -1}, words
+    return maker, {**settings, "verbosity": -1}, STORED.format(name=file.path.name)
 
 
-def catboost_recipe(path: Path) -> Told:
+def catboost_recipe(file: ParsedFile) -> Told:
     """Read the parameters that CatBoost keeps in its files, as they were set."""
     maker = _class_of("catboost", "CatBoostClassifier")
-    root = parse_json(as_json(path), f"'{path.name}'")
+    root: Record = file.contents
     params = root.record("model_info").record("params")
     flat = params.record("flat_params").fields
     settings = {name: flat[name] for name in CATBOOST if name in flat}
@@ -120,18 +118,15 @@ def catboost_recipe(path: Path) -> Told:
     if n_trees != boosting.integer("iterations"):  # it was stopped: the rate went with all of them
         settings["learning_rate"] = boosting.number("learning_rate")
     settings["iterations"] = n_trees
-    words = f"It is trained again with the settings that stand in '{path.name}'"
-    return maker, {**settings, "verbose": False, "allow_writing_files": False}, words
+    settings |= {"verbose": False, "allow_writing_files": False}
+    return maker, settings, STORED.format(name=file.path.name)
 
 
-def xgboost_recipe(path: Path) -> Told:
-    """Read off the trees what XGBoost does not write down."""
+def xgboost_recipe(file: ParsedFile) -> Told:
+    """Read from the trees what XGBoost does not write down."""
     maker = _class_of("xgboost", "XGBClassifier")
-    data, where = path.read_bytes(), f"'{path.name}'"
-    root = parse_ubjson(data, where) if path.suffix == ".ubj" else parse_json(data, where)
-    learner = root.record("learner")
-    ensemble = import_model(path, 0)
-    assert isinstance(ensemble, TreeEnsemble)  # noqa: S101 - for the type checker
+    learner: Record = file.contents.record("learner")
+    ensemble = file.any_ensemble()
     booster, objective = learner.record("gradient_booster"), learner.record("objective")
     model = (booster if "model" in booster else booster.record("gbtree")).record("model")
     parallel = model.record("gbtree_model_param").integer("num_parallel_tree", low=0) or 1
@@ -151,8 +146,8 @@ def xgboost_recipe(path: Path) -> Told:
         settings["scale_pos_weight"] = weight
     words = (
         f"XGBoost's files do not say how a model was trained: {rounds} rounds, depth {depth} and "
-        f"the objective {settings['objective']} are read off the trees of '{path.name}', and all "
-        "else, such as the learning rate, is XGBoost's default unless parameters say otherwise"
+        f"the objective {settings['objective']} are taken from the trees in '{file.path.name}'. "
+        "Everything else, such as the learning rate, is XGBoost's default unless you give it"
     )
     return maker, settings, words
 
@@ -169,7 +164,7 @@ def _class_of(library: str, name: str) -> Any:
         return getattr(import_module(library), name)
     except ImportError as error:
         raise InvalidInput(
-            f"To train the model again {library} is needed. Run `pip install {library}`."
+            f"Training the model again needs {library}. Run `pip install {library}`."
         ) from error
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from robx.errors import InvalidInput
 from robx.modelfiles import boosters
-from robx.modelfiles.loader import load_model
-from robx.trees import BlackBox, TreeEnsemble
-from robx.trees.importer import file_parser
+from robx.trees.importer import ParsedFile
 
-#: What the file of each library tells of its training.
+#: What the file of each library says about its training.
 READERS = {
     "robx.trees.xgboost": boosters.xgboost_recipe,
     "robx.trees.lightgbm": boosters.lightgbm_recipe,
@@ -31,9 +27,9 @@ class Recipe:
     Parameters
     ----------
     estimator : unfitted classifier
-        In scikit-learn's form.
+        With scikit-learn's interface.
     words : str
-        How its settings are known.
+        Where its settings are known from.
     """
 
     estimator: Any
@@ -41,20 +37,20 @@ class Recipe:
 
 
 def estimator_of(model: Any, parameters: Mapping[str, Any] | None = None) -> Recipe:
-    """Give an unfitted classifier like a model, and say how its settings are known.
+    """Give an unfitted classifier like a model, and say where its settings are known from.
 
     Parameters
     ----------
-    model : path or fitted classifier
-        A file that `load_model` takes, but no `.robx`; or a classifier in scikit-learn's form.
+    model : fitted classifier or ParsedFile
+        A classifier with scikit-learn's interface; of a file, what `ModelFile.model` gives.
     parameters : mapping, optional
-        Settings of the classifier that you know better; they override what was found out.
+        Settings of the classifier that you know better; they override what was found.
 
     Returns
     -------
     Recipe
-        Its `estimator` is to be trained on labels as the model knows them: 0 and 1 where a file
-        has no names for its classes.
+        Its `estimator` takes labels as the model knows them: 0 and 1 where a file has no names
+        for its classes.
 
     Examples
     --------
@@ -64,7 +60,7 @@ def estimator_of(model: Any, parameters: Mapping[str, Any] | None = None) -> Rec
     >>> recipe.estimator
     RandomForestClassifier(max_depth=5, n_estimators=50)
     >>> print(recipe.words)
-    It is trained again with the settings of the model itself; max_depth as given.
+    The model is trained again with its own settings; max_depth as given.
     """
     if not isinstance(parameters or {}, Mapping):
         raise InvalidInput(
@@ -72,38 +68,31 @@ def estimator_of(model: Any, parameters: Mapping[str, Any] | None = None) -> Rec
             f"{type(parameters).__name__} instead."
         )
     given = dict(parameters or {})
-    if isinstance(model, TreeEnsemble | BlackBox):
-        raise _not_again(f"a {type(model).__name__}")
-    if isinstance(model, str | os.PathLike):
-        loaded = load_model(model)
-        if isinstance(loaded, Path):
-            return _of_file(loaded, given)
-        model = loaded
-    return _of_classifier(model, given)
+    found = _of_file if isinstance(model, ParsedFile) else _of_classifier
+    estimator, words = found(model, given)
+    known = f"; {', '.join(sorted(given))} as given" if given else ""
+    return Recipe(estimator, f"{words}{known}.")
 
 
-def _of_file(path: Path, given: dict[str, Any]) -> Recipe:
-    read = READERS.get(file_parser(path))
-    if read is None:
-        raise _not_again(f"'{path.name}', which holds trees and no settings,")
-    maker, settings, words = read(path)
-    unknown = sorted(set(given) - _names(maker()) - set(settings) - boosters.ALSO_KNOWN)
-    _refuse(unknown, maker.__name__)
-    return Recipe(maker(**{**settings, **given}), _said(words, given))
+def _of_file(file: ParsedFile, given: dict[str, Any]) -> tuple[Any, str]:
+    if file.parser not in READERS:
+        raise _not_again(f"'{file.path.name}', which holds trees without settings,")
+    maker, settings, words = READERS[file.parser](file)
+    _refuse(set(given) - _names(maker()) - set(settings) - boosters.ALSO_KNOWN, maker.__name__)
+    return maker(**{**settings, **given}), words
 
 
-def _of_classifier(model: Any, given: dict[str, Any]) -> Recipe:
+def _of_classifier(model: Any, given: dict[str, Any]) -> tuple[Any, str]:
     if not all(hasattr(model, verb) for verb in ("fit", "get_params", "set_params")):
-        raise _not_again(f"a {type(model).__name__}")
+        raise _not_again(f"A {type(model).__name__}")
     from sklearn.base import clone  # noqa: PLC0415 - takes long to load
 
     try:
         copy = clone(model)
     except RuntimeError:  # CatBoost with lists among its settings
         copy = type(model)(**deepcopy(model.get_params()))
-    _refuse(sorted(set(given) - _names(copy)), type(model).__name__)
-    words = "It is trained again with the settings of the model itself"
-    return Recipe(copy.set_params(**given), _said(words, given))
+    _refuse(set(given) - _names(copy), type(model).__name__)
+    return copy.set_params(**given), "The model is trained again with its own settings"
 
 
 def _names(estimator: Any) -> set[str]:
@@ -113,19 +102,15 @@ def _names(estimator: Any) -> set[str]:
     return named | set(estimator.get_params())
 
 
-def _refuse(unknown: list[str], owner: str) -> None:
+def _refuse(unknown: set[str], owner: str) -> None:
     if unknown:
         raise InvalidInput(
-            f"{owner} has no parameter {unknown[0]!r}. Its get_params() lists what there is."
+            f"{owner} has no parameter {min(unknown)!r}. Its get_params() lists those it has."
         )
 
 
 def _not_again(what: str) -> InvalidInput:
     return InvalidInput(
-        f"{what[0].upper()}{what[1:]} cannot be trained again: nobody knows how it was trained. "
-        "Pass the original model, or a classifier in scikit-learn's form as estimator."
+        f"{what} cannot be trained again: it does not say how it was trained. Pass the original "
+        "model, or a classifier with scikit-learn's interface as estimator."
     )
-
-
-def _said(words: str, given: dict[str, Any]) -> str:
-    return f"{words}; {', '.join(sorted(given))} as given." if given else f"{words}."

@@ -1,9 +1,9 @@
 """Plots, and the tables behind them: a function makes a table, another draws it.
 
-`tables`, `asking` and `walks` make tables; `spread`, `sweeping`, `walking`, `changes` and `costs`
-draw them and give matplotlib Axes back; `output` turns these into files and into SVG text for a
-page. `style` and `door` are shared by all. No figure is known to pyplot: in a notebook, draw on
-axes that pyplot made, or show ``IPython.display.HTML(robx.plots.svg(ax))``.
+`tables`, `change_tables` and `walk_tables` make tables; `distributions`, `tau_sweeps`, `walk_plot`,
+`changes` and `costs` draw them and return matplotlib Axes; `output` turns these into files and into
+SVG text for a page. `style` and `validation` are shared by all. No figure is known to pyplot: in a
+notebook, draw on axes that pyplot made, or show ``IPython.display.HTML(robx.plots.svg(ax))``.
 """
 
 from __future__ import annotations

@@ -22,16 +22,16 @@ def change_table(answers: Counterfactuals, i: int) -> pd.DataFrame:
     ----------
     answers : Counterfactuals
     i : int
-        The applicant's place, from 0.
+        The applicant's position, from 0.
 
     Returns
     -------
     DataFrame
         A row for each feature that changes, in the order of the schema: ``feature``; ``before`` and
         ``after``, as people read them; ``shift``, by how much in units of the feature's scale, NaN
-        where values have no distance (categories, what was missing); ``low`` and ``high``, the
-        room that the schema leaves on the same scale (0 is the applicant), infinite where it states
-        no bound; ``words``, all in one line. Empty where nothing changes.
+        where values have no distance (categories, missing values); ``low`` and ``high``, the range
+        that the schema allows on the same scale (0 is the applicant), infinite without a bound;
+        ``words``, all in one line. Empty if nothing changes.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def change_table(answers: Counterfactuals, i: int) -> pd.DataFrame:
     _check_answers(answers, "change_table")
     n = len(answers)
     sound = is_whole(i) and 0 <= i < n
-    require(sound, i, "i", "change_table", f"the place of one of the {n} applicants, from 0")
+    require(sound, i, "i", "change_table", f"the position of one of the {n} applicants, from 0")
     points, people, rules = answers.schema.read_both(answers.points, answers.applicants)
     z, x = points[i], people[i]
     changed = rules.changed_features(z[None], x[None])[0]
@@ -75,25 +75,17 @@ def _change(rules: Rules, columns: NDArray[np.intp], z: Floats, x: Floats) -> di
     shift = float(_shifts(rules, z[None], x[None])[0, j])
     if np.isfinite(shift):
         levels = feature.level_numbers
-        least = feature.low if feature.low is not None else min(levels, default=-np.inf)
-        most = feature.high if feature.high is not None else max(levels, default=np.inf)
-        # Whoever is outside already may stay there.
-        low = 0.0 if feature.change == "increase" else min((least - x[j]) / rules.scale[j], 0.0)
-        high = 0.0 if feature.change == "decrease" else max((most - x[j]) / rules.scale[j], 0.0)
-    words = f"{name}: {before} → {after}"
-    return {
-        "feature": name,
-        "before": before,
-        "after": after,
-        "shift": shift,
-        "low": low,
-        "high": high,
-        "words": words,
-    }
+        bottom = feature.low if feature.low is not None else min(levels, default=-np.inf)
+        top = feature.high if feature.high is not None else max(levels, default=np.inf)
+        # A value that is outside already may stay there.
+        low = 0.0 if feature.change == "increase" else min((bottom - x[j]) / rules.scale[j], 0.0)
+        high = 0.0 if feature.change == "decrease" else max((top - x[j]) / rules.scale[j], 0.0)
+    line = {"feature": name, "before": before, "after": after, "shift": shift}
+    return {**line, "low": low, "high": high, "words": f"{name}: {before} → {after}"}
 
 
 def _shifts(rules: Rules, Z: Floats, X: Floats) -> Floats:
-    """By how much each column moves, in units of its scale; NaN where there are no distances."""
+    """Give how far each column moves, in units of its scale; NaN where there is no distance."""
     measurable = np.array([feature.is_number for feature in rules.features])
     with np.errstate(invalid="ignore", over="ignore"):
         moved = (Z - X) / rules.scale
@@ -101,9 +93,9 @@ def _shifts(rules: Rules, Z: Floats, X: Floats) -> Floats:
 
 
 def asked_table(answers: Counterfactuals) -> pd.DataFrame:
-    """Count which features recourse asks people to change.
+    """Count which features the answers ask applicants to change.
 
-    Everybody counts who has an answer, also the best that was found where none is stable.
+    Every applicant with an answer counts, also with one that is the best found but not stable.
 
     Parameters
     ----------
@@ -112,11 +104,11 @@ def asked_table(answers: Counterfactuals) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each feature that somebody is to change, most asked first: ``feature``;
-        ``people``, how many are asked, and ``share`` of those who have an answer; of these
+        A row for each feature that somebody has to change, most frequent first: ``feature``;
+        ``people``, how many applicants, and their ``share`` of those who have an answer; of these
         ``rising``, ``falling``, ``switching`` (between values without an order) and ``filling``
-        (from a missing value, or to one); and ``median_shift``, in units of the feature's scale, of
-        those who rise or fall.
+        (from a missing value, or to one); and ``median_shift`` of those who rise or fall, in units
+        of the feature's scale.
 
     Examples
     --------
@@ -170,6 +162,6 @@ def asked_table(answers: Counterfactuals) -> pd.DataFrame:
 def _check_answers(answers: Any, owner: str) -> None:
     if not isinstance(answers, Counterfactuals):
         raise InvalidInput(
-            f"{owner} takes robx.Counterfactuals, as robx.explain gives them. Got "
+            f"{owner} takes robx.Counterfactuals, as robx.explain returns them. Got "
             f"{type(answers).__name__}."
         )

@@ -7,60 +7,41 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
+from robx.arrays import Bools, Floats
 from robx.metrics import percent
-from robx.plots.style import (
-    BLUE,
-    GREY,
-    INK,
-    PAPER,
-    PINK,
-    SMALL,
-    VERMILION,
-    breadth,
-    dress,
-    isolated,
-    key,
-    new_axes,
-    percent_ticks,
-    places,
-    plain_numbers,
-    say_nothing,
-    styled,
-    wrapped,
-)
-from robx.plots.validation import check_ax, check_table, numbers
+from robx.parameters import check_table
+from robx.plots import style
+from robx.plots.validation import check_ax, numbers
 
 #: Characters in a line of a feature's name, and of the words beside it.
 NAME, WORDS = 24, 36
-#: Features that are drawn; of the others a line tells.
+#: Features that are drawn; the others are counted.
 MOST = 15
 #: How a schema says that there is no value.
 MISSING = "missing"
-#: Directions: column of the table, in the key, colour, hatching (dots would be long in SVG).
+#: Directions: column of the table, in the legend, colour, hatching (dots would be long in SVG).
 WAYS = (
-    ("rising", "to rise", BLUE, ""),
-    ("falling", "to fall", VERMILION, "////"),
-    ("switching", "to another category", GREY, "xxx"),
-    ("filling", "from or to a missing value", PINK, "\\\\\\"),
+    ("rising", "increase", style.BLUE, ""),
+    ("falling", "decrease", style.VERMILION, "////"),
+    ("switching", "another category", style.GREY, "xxx"),
+    ("filling", "from or to a missing value", style.PINK, "\\\\\\"),
 )
 
 
 def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw what changes for one applicant, by how much, with the words beside it.
 
-    Each line is a feature: an open dot where the applicant is, a full one where the answer is, in
-    units of the feature's scale, and behind them a band as far as the schema lets them go. A
-    category, or a value that was missing, has no distance: it is drawn dashed, one unit long, which
-    is what it costs. Of more than fifteen features the longest moves are drawn, and a line tells
-    how many more there are.
+    Each line is a feature: an open dot for the applicant, a full one for the answer, in units of
+    the feature's scale, and behind them a band as wide as the schema allows. A category, or a value
+    that was missing, has no distance: it is drawn dashed, one unit long, which is what it costs. Of
+    more than fifteen features the longest changes are drawn, and the others are counted.
 
     Parameters
     ----------
     table : DataFrame
-        With columns ``feature``, ``before``, ``after`` and ``shift``, as `change_table` gives; the
-        band needs ``low`` and ``high``.
+        With columns ``feature``, ``before``, ``after`` and ``shift``, as `change_table` returns;
+        the band needs ``low`` and ``high``.
     ax : Axes, optional
         To draw on; a new figure, as high as it needs to be, unless given.
 
@@ -80,45 +61,38 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     check_ax(ax, "before_after")
     said, table, rest = _all_words(table), *_longest(table)
     shift = numbers(table, "shift", "before_after")
-    names = [wrapped(isolated(str(name)), NAME) for name in table["feature"]]
+    names = [style.wrapped(style.isolated(str(name)), NAME) for name in table["feature"]]
     words = [_beside(str(b), str(a)) for b, a in zip(table["before"], table["after"], strict=True)]
-    with styled():
+    with style.styled():
         if not names:
             return _empty(ax, "Nothing changes")
-        place, height = places(list(zip(names, words, strict=True)))
-        drawn: Axes = new_axes(1, 1, (7.4, height + 0.55))[0] if ax is None else ax
-        dress(drawn, "x")
+        place, height = style.places(list(zip(names, words, strict=True)))
+        drawn: Axes = style.new_axes(1, 1, (7.4, height + 0.55))[0] if ax is None else ax
+        style.dress(drawn, "x")
         drawn.set_label(said)
         # A category has no distance: it is drawn as one unit, which is what it costs.
         end = np.where(np.isnan(shift), 1.0, shift)
-        least, most = min(end.min(), 0.0), max(end.max(), 0.0)
-        room = 0.12 * (most - least) or 0.1
-        drawn.set_xlim(least - room, most + room)
+        left, right = min(end.min(), 0.0), max(end.max(), 0.0)
+        margin = 0.12 * (right - left) or 0.1
+        drawn.set_xlim(left - margin, right + margin)
         if {"low", "high"} <= set(table.columns):
-            _draw_room(drawn, place, table[~np.isnan(shift)], ~np.isnan(shift))
-        drawn.axvline(0, color=INK, linewidth=0.8, zorder=1)
+            _draw_allowed(drawn, place, table[~np.isnan(shift)], ~np.isnan(shift))
+        drawn.axvline(0, color=style.INK, linewidth=0.8, zorder=1)
         missing = ((table["before"] == MISSING) | (table["after"] == MISSING)).to_numpy()
         _draw_dumbbells(drawn, place, end, ~np.isnan(shift), missing)
         _name_rows(drawn, place, height, names)
+        look: Any = {"va": "center_baseline", "fontsize": 9, "color": style.INK}
         for y, text in zip(place, words, strict=True):
-            drawn.text(
-                1.02,
-                y,
-                text,
-                transform=drawn.get_yaxis_transform(),
-                va="center_baseline",
-                fontsize=9,
-                color=INK,
-            )
-        drawn.xaxis.set_major_formatter(plain_numbers())
+            drawn.text(1.02, y, text, transform=drawn.get_yaxis_transform(), **look)
+        drawn.xaxis.set_major_formatter(style.plain_numbers())
         more = f"\n(and {rest} more feature{'s' if rest > 1 else ''})" if rest else ""
         drawn.set_xlabel(f"change, in units of each feature's scale{more}")
-        key([drawn], own=ax is None)
+        style.key([drawn], own=ax is None)
     return drawn
 
 
 def _longest(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Give the rows that move most, in their order, and how many others there are."""
+    """Give the rows with the longest moves, in their order, and how many others there are."""
     moves = np.abs(numbers(table, "shift", "before_after"))
     order = np.argsort(-np.where(np.isnan(moves), 1.0, moves), kind="stable")
     return table.iloc[np.sort(order[:MOST])], max(len(table) - MOST, 0)
@@ -126,11 +100,11 @@ def _longest(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 def _beside(before: str, after: str) -> str:
     """Put both values in one line, or each in lines of its own."""
-    whole = breadth(before) + breadth(after) + 3 <= WORDS
-    before, after = isolated(before), isolated(after)
+    whole = style.breadth(before) + style.breadth(after) + 3 <= WORDS
+    before, after = style.isolated(before), style.isolated(after)
     if whole:
-        return wrapped(f"{before} → {after}", WORDS + 4)  # the signs around values take no place
-    return f"{wrapped(f'{before} →', WORDS, 2)}\n{wrapped(after, WORDS, 2)}"
+        return style.wrapped(f"{before} → {after}", WORDS + 4)  # isolating signs take no place
+    return f"{style.wrapped(f'{before} →', WORDS, 2)}\n{style.wrapped(after, WORDS, 2)}"
 
 
 def _all_words(table: pd.DataFrame) -> str:
@@ -139,84 +113,60 @@ def _all_words(table: pd.DataFrame) -> str:
 
 
 def _empty(ax: Axes | None, words: str) -> Axes:
-    """Say that there is nothing to be seen."""
-    drawn: Axes = new_axes(1, 1, (6.4, 1.2))[0] if ax is None else ax
+    """Say that there is nothing to draw."""
+    drawn: Axes = style.new_axes(1, 1, (6.4, 1.2))[0] if ax is None else ax
     drawn.set_label(f"{words}.")
-    say_nothing(drawn, words)
+    style.say_nothing(drawn, words)
     return drawn
 
 
-def _name_rows(ax: Axes, place: NDArray[np.float64], height: float, names: list[str]) -> None:
+def _name_rows(ax: Axes, place: Floats, height: float, names: list[str]) -> None:
     ax.set_yticks(place, names)
     ax.tick_params(axis="y", length=0, labelsize=9)
     ax.spines["left"].set_visible(False)
     ax.set_ylim(height, 0)
 
 
-def _draw_room(
-    ax: Axes, place: NDArray[np.float64], table: pd.DataFrame, measured: NDArray[np.bool_]
-) -> None:
-    """Draw how far the schema lets features go, as far as the axis shows it."""
+def _draw_allowed(ax: Axes, place: Floats, table: pd.DataFrame, measured: Bools) -> None:
+    """Draw the range that the schema allows, as far as the axis shows it."""
     low, high = (
         np.clip(table[name].to_numpy(dtype=np.float64, na_value=np.nan), *ax.get_xlim())
         for name in ("low", "high")
     )
     known = ~np.isnan(low) & ~np.isnan(high)
     if known.any():
-        ax.barh(
-            place[measured][known],
-            (high - low)[known],
-            left=low[known],
-            height=0.12,
-            color=INK,
-            alpha=0.1,
-            zorder=0,
-            label="as far as allowed",
-        )
+        look: Any = {"height": 0.12, "color": style.INK, "alpha": 0.1, "zorder": 0}
+        wide = (high - low)[known]
+        ax.barh(place[measured][known], wide, left=low[known], label="allowed range", **look)
 
 
-def _draw_dumbbells(
-    ax: Axes,
-    place: NDArray[np.float64],
-    end: NDArray[np.float64],
-    measured: NDArray[np.bool_],
-    missing: NDArray[np.bool_],
-) -> None:
+def _draw_dumbbells(ax: Axes, place: Floats, end: Floats, measured: Bools, missing: Bools) -> None:
     dashed: Any = (0, (3, 2))
-    kinds: tuple[tuple[NDArray[np.bool_], str, str, Any, str], ...] = (
-        (measured, "o", BLUE, "-", "asked for"),
-        (~measured & ~missing, "s", VERMILION, dashed, "asked for, another category"),
-        (~measured & missing, "D", PINK, dashed, "asked for, from or to a missing value"),
+    kinds: tuple[tuple[Bools, str, str, Any, str], ...] = (
+        (measured, "o", style.BLUE, "-", "answer"),
+        (~measured & ~missing, "s", style.VERMILION, dashed, "answer, another category"),
+        (~measured & missing, "D", style.PINK, dashed, "answer, from or to a missing value"),
     )
+    open_: Any = {"markerfacecolor": style.PAPER, "markeredgewidth": 1.8, "label": "today"}
     for some, sign, colour, dashes, label in kinds:
         if not some.any():
             continue
-        ax.hlines(
-            place[some], 0, end[some], color=colour, linewidth=2.2, linestyle=dashes, zorder=2
-        )
-        open_: Any = {"markerfacecolor": PAPER, "markeredgewidth": 1.8}
-        ax.plot(
-            np.zeros(some.sum()),
-            place[some],
-            sign,
-            color=colour,
-            ms=7,
-            zorder=3,
-            label="today",
-            **open_,
-        )
-        ax.plot(end[some], place[some], sign, color=colour, ms=8, zorder=4, label=label)
+        look: Any = {"color": colour}
+        y = place[some]
+        ax.hlines(y, 0, end[some], **look, linewidth=2.2, linestyle=dashes, zorder=2)
+        ax.plot(np.zeros(len(y)), y, sign, **look, **open_, ms=7, zorder=3)
+        ax.plot(end[some], y, sign, **look, ms=8, zorder=4, label=label)
 
 
 def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw which features recourse asks people to change, most asked first.
+    """Draw which features the answers ask applicants to change, most frequent first.
 
     Parameters
     ----------
     table : DataFrame
-        With columns ``feature`` and ``share``, as `asked_table` gives. Where there are ``people``,
-        ``rising``, ``falling`` and ``switching``, and ``filling`` too, bars are split by them. Of
-        more than fifteen features a line tells how many more there are.
+        With columns ``feature`` and ``share``, as `asked_table` returns. With ``people``,
+        ``rising``, ``falling``, ``switching`` and ``filling``, bars are split by direction. Of
+        more than fifteen features the others are counted.
     ax : Axes, optional
         To draw on; a new figure, as high as it needs to be, unless given.
 
@@ -238,59 +188,44 @@ def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     share = pd.Series(numbers(table, "share", "asked_features"), index=table.index).fillna(0)
     lines = table.assign(share=share).sort_values("share", ascending=False, kind="stable")
     shown, rest = lines.iloc[:MOST], lines.iloc[MOST:]
-    names = [wrapped(isolated(str(name)), NAME) for name in shown["feature"]]
-    with styled():
+    names = [style.wrapped(style.isolated(str(name)), NAME) for name in shown["feature"]]
+    with style.styled():
         if not names:
             return _empty(ax, "Nobody is asked to change anything")
-        place, height = places([[name] for name in names])
-        drawn: Axes = new_axes(1, 1, (6.4, height + 0.55))[0] if ax is None else ax
-        dress(drawn, "x")
+        place, height = style.places([[name] for name in names])
+        drawn: Axes = style.new_axes(1, 1, (6.4, height + 0.55))[0] if ax is None else ax
+        style.dress(drawn, "x")
         told = zip(shown["feature"], shown["share"], strict=True)
         said = ", ".join(f"{feature} {percent(share)}" for feature, share in told)
-        drawn.set_label(f"Share of people who are asked to change a feature: {said}.")
+        drawn.set_label(f"Share of applicants who are asked to change a feature: {said}.")
         _draw_shares(drawn, place, shown)
         _name_rows(drawn, place, height, names)
         drawn.set_xlim(0, 1.12 * (float(shown["share"].max()) or 1))
-        drawn.xaxis.set_major_formatter(percent_ticks())
+        drawn.xaxis.set_major_formatter(style.percent_ticks())
         more = "" if rest.empty else _rest(rest)
-        drawn.set_xlabel(f"people who are asked to change it{more}")
-        key([drawn], own=ax is None)
+        drawn.set_xlabel(f"share of applicants who are asked to change it{more}")
+        style.key([drawn], own=ax is None)
     return drawn
 
 
-def _draw_shares(ax: Axes, place: NDArray[np.float64], lines: pd.DataFrame) -> None:
-    """Draw bars, in parts by direction where these are known, with their shares at the end."""
+def _draw_shares(ax: Axes, place: Floats, lines: pd.DataFrame) -> None:
+    """Draw bars, split by direction if it is known, with their shares at the end."""
     share = lines["share"].to_numpy()
+    look: Any = {"height": 0.23, "edgecolor": style.PAPER, "linewidth": 0.6}
     if {"people", *(way[0] for way in WAYS[:3])} <= set(lines.columns):
         people = np.maximum(numbers(lines, "people", "asked_features"), 1)
         start = np.zeros(len(lines))
         for name, label, colour, hatch in (way for way in WAYS if way[0] in lines):
             part = share * numbers(lines, name, "asked_features") / people
             if part.any():
-                ax.barh(
-                    place,
-                    part,
-                    left=start,
-                    height=0.23,
-                    facecolor=colour,
-                    hatch=hatch,
-                    edgecolor=PAPER,
-                    linewidth=0.6,
-                    label=label,
-                )
+                own: Any = {"facecolor": colour, "hatch": hatch, "label": label}
+                ax.barh(place, part, left=start, **own, **look)
             start += part
     else:
-        ax.barh(place, share, height=0.23, facecolor=BLUE, edgecolor=PAPER, linewidth=0.6)
+        ax.barh(place, share, facecolor=style.BLUE, **look)
+    words: Any = {"textcoords": "offset points", "va": "center_baseline", "color": style.INK}
     for y, value in zip(place, share, strict=True):
-        ax.annotate(
-            percent(value),
-            (value, y),
-            (4, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            size=SMALL,
-            color=INK,
-        )
+        ax.annotate(percent(value), (value, y), (4, 0), size=style.SMALL, **words)
 
 
 def _rest(rest: pd.DataFrame) -> str:

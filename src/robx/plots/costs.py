@@ -10,18 +10,9 @@ from matplotlib.axes import Axes
 
 from robx.errors import InvalidInput
 from robx.metrics import percent
-from robx.parameters import require
-from robx.plots.style import (
-    SERIES,
-    dress,
-    key,
-    new_axes,
-    percent_ticks,
-    say_nothing,
-    styled,
-    wrapped,
-)
-from robx.plots.validation import check_ax, check_table, numbers
+from robx.parameters import check_table, require
+from robx.plots import style
+from robx.plots.validation import check_ax, numbers
 
 Cost = Literal["cost_l1", "cost_l2", "n_changes"]
 LABELS: dict[str, str] = {
@@ -37,10 +28,10 @@ def frontier(table: pd.DataFrame, ax: Axes | None = None, *, cost: Cost = "cost_
     Parameters
     ----------
     table : DataFrame
-        With columns ``method``, ``validity`` and the cost, as `frontier_table` gives, for one
-        scenario. Intervals are drawn where there are ``low`` and ``high`` of validity, and the
-        cost's own ``_low`` and ``_high``. Points of a method are joined in the order of ``knob``,
-        where it has more than one.
+        With columns ``method``, ``validity`` and the cost, as `frontier_table` returns, for one
+        scenario. Intervals are drawn if there are ``low`` and ``high`` of validity, and the
+        cost's own ``_low`` and ``_high``. The points of a method are joined in the order of
+        ``knob``, if it has more than one.
     ax : Axes, optional
         To draw on; a new figure unless given.
     cost : {"cost_l1", "cost_l2", "n_changes"}
@@ -59,24 +50,24 @@ def frontier(table: pd.DataFrame, ax: Axes | None = None, *, cost: Cost = "cost_
     check_table(table, ["method", "validity", cost], "frontier", "robx.plots.frontier_table")
     check_ax(ax, "frontier")
     _one_scenario(table)
-    with styled():
-        drawn: Axes = new_axes(1, 1, (6.4, 4.0))[0] if ax is None else ax
-        dress(drawn, "both")
+    with style.styled():
+        drawn: Axes = style.new_axes(1, 1, (6.4, 4.0))[0] if ax is None else ax
+        style.dress(drawn, "both")
         methods = list(dict.fromkeys(table["method"]))
         known = [_curve(drawn, table, name, k, cost) for k, name in enumerate(methods)]
         drawn.set_label(" ".join(said for said, _ in known) or "No methods.")
         if not any(any_drawn for _, any_drawn in known):
-            say_nothing(drawn, "no method has an answer")
+            style.say_nothing(drawn, "No method has an answer")
             return drawn
         drawn.set(
             xlabel=f"{LABELS[cost]} (upper left is better)", ylabel="validity after retraining"
         )
-        drawn.yaxis.set_major_formatter(percent_ticks())
+        drawn.yaxis.set_major_formatter(style.percent_ticks())
         drawn.margins(0.06)
         drawn.set_xlim(left=min(0.0, drawn.get_xlim()[0]) if drawn.get_xlim()[0] < 0.1 else None)
         low = min(drawn.get_ylim()[0], 0.97)
         drawn.set_ylim(low, 1 + 0.04 * (1 - low))
-        key([drawn], own=ax is None)
+        style.key([drawn], own=ax is None)
     return drawn
 
 
@@ -90,51 +81,41 @@ def _one_scenario(table: pd.DataFrame) -> None:
 
 
 def _curve(ax: Axes, table: pd.DataFrame, name: Any, k: int, cost: str) -> tuple[str, bool]:
-    """Draw a method's points; give it in words, and whether there is any."""
+    """Draw a method's points; return them in words, and whether there are any."""
     lines = table[table["method"] == name]
     if "knob" in lines:
         lines = lines.sort_values("knob", kind="stable")
     x, y = numbers(lines, cost, "frontier"), numbers(lines, "validity", "frontier")
-    colour, sign, dashes = SERIES[k % len(SERIES)]
+    colour, sign, dashes = style.SERIES[k % len(style.SERIES)]
     joined = len(lines) > 1 and "knob" in lines and lines["knob"].notna().all()
-    x_reach, y_reach = (
-        _reach(lines, x, f"{cost}_low", f"{cost}_high"),
-        _reach(lines, y, "low", "high"),
-    )
-    ax.errorbar(
-        x, y, xerr=x_reach, yerr=y_reach, fmt="none", ecolor=colour, elinewidth=1, alpha=0.6
-    )
-    ax.plot(
-        x,
-        y,
-        marker=sign,
-        linestyle=dashes if joined else "none",
-        color=colour,
-        markersize=6 if joined else 8,
-        label=_label(lines, str(name)),
-        zorder=3,
-    )
+    errors = {
+        "xerr": _reach(lines, x, f"{cost}_low", f"{cost}_high"),
+        "yerr": _reach(lines, y, "low", "high"),
+    }
+    ax.errorbar(x, y, **errors, fmt="none", ecolor=colour, elinewidth=1, alpha=0.6)
+    look: Any = {"marker": sign, "color": colour, "linestyle": dashes if joined else "none"}
+    ax.plot(x, y, **look, ms=6 if joined else 8, label=_label(lines, str(name)), zorder=3)
     known = ~np.isnan(x) & ~np.isnan(y)
     points = ", ".join(f"{percent(v)} at {c:.2f}" for c, v in zip(x[known], y[known], strict=True))
     return f"{name}: {points or 'no answers'}.", bool(known.any())
 
 
 def _reach(lines: pd.DataFrame, values: Any, low: str, high: str) -> Any:
-    """Give how far an interval reaches down and up, or None where there is none."""
+    """Give how far an interval reaches down and up, or None without one."""
     if low not in lines or high not in lines:
         return None
     ends = [values - numbers(lines, low, "frontier"), numbers(lines, high, "frontier") - values]
-    # An interval of resamples need not hold the value itself.
+    # An interval of resamples need not contain the value itself.
     return np.nan_to_num(np.maximum(ends, 0.0))
 
 
 def _label(lines: pd.DataFrame, name: str) -> str:
-    """Name a method, and say how many it answers where these are not all."""
-    label = wrapped(name, 40)
-    # Matplotlib leaves out of a key what begins with an underscore.
+    """Name a method, and say how many applicants it answers if these are not all."""
+    label = style.wrapped(name, 40)
+    # Matplotlib leaves out of a legend what begins with an underscore.
     label = f" {label}" if label.startswith("_") else label
-    coverage = numbers(lines, "coverage", "frontier") if "coverage" in lines else np.ones(1)
-    least = np.nanmin(coverage) if not np.isnan(coverage).all() else 1.0
     if np.isnan(numbers(lines, "validity", "frontier")).all():
         return f"{label} (no answers)"
-    return label if least == 1 else f"{label} ({percent(least)} answered)"
+    coverage = numbers(lines, "coverage", "frontier") if "coverage" in lines else np.ones(1)
+    lowest = np.nanmin(coverage) if not np.isnan(coverage).all() else 1.0
+    return label if lowest == 1 else f"{label} ({percent(lowest)} answered)"

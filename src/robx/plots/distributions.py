@@ -10,41 +10,29 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.metrics import percent
-from robx.plots.style import (
-    BLUE,
-    GREY,
-    PAPER,
-    dress,
-    key,
-    mark_tau,
-    new_axes,
-    plain_numbers,
-    styled,
-)
-from robx.plots.validation import axes_for, check_table, check_tau, numbers
+from robx.parameters import check_number, check_table
+from robx.plots import style
+from robx.plots.validation import axes_for, numbers
 
-#: Width of a bar.
-WIDTH = 0.05
-LABELS = {
-    "score": "score M",
-    "mean": "mean of M around the row",
-    "stability": "stability R",
-}
+#: Width of a bar, and the most bars of that width.
+WIDTH, MOST_BARS = 0.05, 200
+LABELS = {"score": "score M", "mean": "mean score nearby", "stability": "stability R"}
 
 
 def histograms(
     table: pd.DataFrame, tau: float | None = None, axes: Any = None
 ) -> NDArray[np.object_]:
-    """Draw how scores, their means and stabilities are spread, with tau where it cuts.
+    """Draw the distributions of scores, their means and stabilities, and where tau cuts.
 
     Parameters
     ----------
     table : DataFrame
-        With columns ``score``, ``mean`` and ``stability``, as `stability_table` gives. Rows without
-        a number are left out.
+        With columns ``score``, ``mean`` and ``stability``, as `stability_table` returns. Rows
+        without a number are left out.
     tau : float, optional
-        The least stability that passes; rows below it are hatched.
+        The minimum stability; bars below it are hatched.
     axes : three Axes, optional
         To draw on; a new figure unless given.
 
@@ -57,9 +45,10 @@ def histograms(
     --------
     >>> table = pd.DataFrame({"score": [0.2, 0.9], "mean": [0.3, 0.8], "stability": [0.1, 0.7]})
     >>> [ax.get_xlabel() for ax in histograms(table, tau=0.5)]
-    ['score M', 'mean of M around the row', 'stability R']
+    ['score M', 'mean score nearby', 'stability R']
     """
-    check_tau(tau, "histograms")
+    check_number(tau, "tau", "histograms", or_none=True)
+    check_table(table, list(LABELS), "histograms", "robx.plots.stability_table")
     return draw_bins(bin_table(table, tau), tau, axes)
 
 
@@ -69,29 +58,27 @@ def bin_table(table: pd.DataFrame, tau: float | None = None) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `histograms` takes it.
+        As `histograms` takes it, with at least one of its columns.
     tau : float, optional
 
     Returns
     -------
     DataFrame
         A line for each bar of each column: ``column``, ``low`` and ``high`` (its ends), ``rows`` in
-        it that pass, and rows ``below`` tau. In ``words``, all lines of a column say the same: what
-        its histogram shows; in ``passing`` they have the share that reaches tau.
+        it that pass, and rows ``below`` tau, at which a bar ends. All lines of a column have the
+        same ``words`` (what its histogram shows) and ``passing`` (the share that reaches tau).
     """
-    names = list(LABELS)
-    check_table(table, names, "histograms", "robx.plots.stability_table")
-    columns = {name: numbers(table, name, "histograms") for name in names}
+    columns = {name: numbers(table, name, "histograms") for name in LABELS if name in table}
     columns = {name: values[~np.isnan(values)] for name, values in columns.items()}
-    edges = _edges(np.concatenate(list(columns.values())))
+    every = np.concatenate(list(columns.values()))
     found = []
     for name, values in columns.items():
         cut = tau if name == "stability" else None
-        least = -np.inf if cut is None else cut
-        parts = (values < least, values >= least)
-        below, rows = (np.histogram(values[part], edges)[0] for part in parts)
+        edges = _edges(every, cut)
+        passes = values >= (-np.inf if cut is None else cut)
+        below, rows = (np.histogram(values[part], edges)[0] for part in (~passes, passes))
+        passing = float(passes.mean()) if len(values) else np.nan
         lines = {"low": edges[:-1], "high": edges[1:], "rows": rows, "below": below}
-        passing = float(parts[1].mean()) if len(values) else np.nan
         said = _words(name, values, cut, passing)
         found.append(pd.DataFrame({"column": name, **lines, "passing": passing, "words": said}))
     return pd.concat(found, ignore_index=True)
@@ -99,55 +86,62 @@ def bin_table(table: pd.DataFrame, tau: float | None = None) -> pd.DataFrame:
 
 def draw_bins(bins: pd.DataFrame, tau: float | None, axes: Any = None) -> NDArray[np.object_]:
     """Draw what `bin_table` counted; see `histograms`."""
-    given = axes_for(axes, len(LABELS), "histograms")
-    with styled():
-        drawn = new_axes(1, 3, (8.4, 2.6), sharey=True) if given is None else given
-        for ax, name in zip(drawn, LABELS, strict=True):
-            dress(ax)
+    columns = list(dict.fromkeys(bins["column"]))
+    given = axes_for(axes, len(columns), "histograms")
+    with style.styled():
+        size = (2.8 * len(columns), 2.6)
+        drawn = style.new_axes(1, len(columns), size, sharey=True) if given is None else given
+        for ax, name in zip(drawn, columns, strict=True):
+            style.dress(ax)
             bars = bins[bins["column"] == name]
             cut = tau if name == "stability" else None
-            _bars(ax, bars, cut, BLUE if cut == tau else GREY)
+            _bars(ax, bars, cut, style.BLUE if cut == tau else style.GREY)
             ax.set(xlabel=LABELS[name], xlim=(bars["low"].iloc[0], bars["high"].iloc[-1]))
-            ax.xaxis.set_major_formatter(plain_numbers())
+            ax.xaxis.set_major_formatter(style.plain_numbers())
             ax.set_label(str(bars["words"].iloc[0]))
-        drawn[0].set_ylabel("rows")
+            if cut is not None:
+                share = float(bars["passing"].astype(float).iloc[0])
+                passing = "" if np.isnan(share) else f": {percent(share)} pass"
+                style.mark_tau(ax, cut, f"tau {cut:.3g}{passing}")
+        drawn[0].set_ylabel("count")
         drawn[0].yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         if not bins[["rows", "below"]].to_numpy().any():
             drawn[0].set_ylim(0, 1)
-        if tau is not None:
-            share = float(bins.loc[bins["column"] == "stability", "passing"].astype(float).iloc[0])
-            passing = "" if np.isnan(share) else f": {percent(share)} pass"
-            mark_tau(drawn[2], tau, f"tau {tau:.3g}{passing}")
-            key(list(drawn), own=given is None, under=drawn[1])
+        style.key(list(drawn), own=given is None, under=drawn[len(drawn) // 2])
     return drawn
 
 
-def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Edges of bars from 0 to 1, or as far beyond as there are values."""
+def _edges(values: Floats, tau: float | None) -> Floats:
+    """Give edges of bars from 0 to 1, or as far beyond as there are values; one of them is tau."""
     low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
-    first, last = min(np.floor(low / WIDTH), 0), max(np.ceil(high / WIDTH), round(1 / WIDTH))
-    n_bars = int(last - first)
-    if n_bars > 200:  # these are no scores of a classifier
-        return np.linspace(min(low, 0.0), max(high, 1.0), 41)
-    return np.linspace(first * WIDTH, last * WIDTH, n_bars + 1)
+    low, high = min(np.floor(low / WIDTH) * WIDTH, 0.0), max(np.ceil(high / WIDTH) * WIDTH, 1.0)
+    width = WIDTH if high - low <= MOST_BARS * WIDTH else (high - low) / 40
+    start = tau if tau is not None and low < tau < high else low
+    # A bar that is narrower than a rounding error is left out, and tau itself is not rounded.
+    first, last = np.floor((low - start) / width + 1e-9), np.ceil((high - start) / width - 1e-9)
+    steps = np.arange(first, last + 1)
+    edges = np.where(steps == 0, start, np.round(start + width * steps, 12))
+    edges[[0, -1]] = low, high
+    return edges
 
 
 def _bars(ax: Axes, bars: pd.DataFrame, tau: float | None, colour: str) -> None:
-    """Draw a histogram, in two parts on one another where tau cuts it."""
-    left, above = bars["low"], bars["rows"]
-    width = bars["high"] - left
-    common: Any = {"width": width, "align": "edge", "edgecolor": PAPER, "linewidth": 0.6}
-    ax.bar(left, above, facecolor=colour, label="" if tau is None else "at least tau", **common)
-    if tau is not None:
-        hatched = {**common, "edgecolor": GREY, "hatch": "////"}
-        ax.bar(left, bars["below"], bottom=above, facecolor="none", label="below tau", **hatched)
+    """Draw a histogram, hatched below tau."""
+    left, below = bars["low"], bars["below"]
+    common: Any = {"width": bars["high"] - left, "align": "edge", "linewidth": 0.6}
+    cut = tau is not None and below.any()
+    label = "at least tau" if cut else ""
+    ax.bar(left, bars["rows"], facecolor=colour, edgecolor=style.PAPER, label=label, **common)
+    if cut:
+        common |= {"edgecolor": style.GREY, "hatch": "////", "bottom": bars["rows"]}
+        ax.bar(left, below, facecolor="none", label="below tau", **common)
 
 
-def _words(name: str, values: NDArray[np.float64], tau: float | None, passing: float) -> str:
+def _words(name: str, values: Floats, tau: float | None, passing: float) -> str:
     """Say what a histogram shows, for those who do not see it."""
     if len(values) == 0:
-        return f"{LABELS[name]}: no rows."
+        return f"{LABELS[name]}: no values."
     low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
-    said = f"{LABELS[name]} of {len(values)} rows: median {middle:.2f}, "
-    said += f"eight in ten from {low:.2f} to {high:.2f}."
+    said = f"{LABELS[name]}, {len(values)} values: median {middle:.2f}, "
+    said += f"80% between {low:.2f} and {high:.2f}."
     return said if tau is None else f"{said} {percent(passing)} reach tau {tau:.3g}."

@@ -1,4 +1,4 @@
-"""Plots as files, and as SVG text to stand in a page."""
+"""Plots as files, and as SVG text for a page."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from robx.errors import InvalidInput
 from robx.files import atomically
 from robx.plots.style import FIRST, INK, LAST, PAPER, styled
 
-#: Endings of plots, and what matplotlib would write of the clock and of itself.
+#: Endings of plots, and the metadata with clock and version that matplotlib must not write.
 ENDINGS: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
 }
-#: Earlier ones write all from left to right, and would draw boxes for what isolates a text.
+#: Earlier versions write from left to right only, and draw boxes for isolating signs.
 KNOWS_DIRECTIONS = mpl.__version_info__[:2] >= (3, 11)
-#: Only tags are ours to change: what stands between them is the caller's words.
+#: Only tags are changed: between them are the caller's words.
 TAG = re.compile(r"<[^>]*>")
 
 
 def svg(axes: Any, title: str | None = None) -> str:
-    """Give a plot as SVG text, to stand in an HTML page.
+    """Give a plot as SVG text, for an HTML page.
 
-    It takes text and axes in the page's own colour (``currentColor``) and font, on no ground, so
-    that it is at home on a light and a dark page. Open signs are filled with ``--robx-paper``, or
-    the page's canvas where nobody sets that. Words for those who do not see it are in it. The same
-    plot gives the same text; ids differ from those of other plots.
+    Text and axes have the page's own colour (``currentColor``) and font, without a background, so
+    that the plot fits light and dark pages. Open markers are filled with ``--robx-paper``, or the
+    page's canvas if that is not set. A description for those who do not see the plot is included.
+    The same plot gives the same text; ids differ from those of other plots.
 
     Parameters
     ----------
     axes : Axes or array of Axes
         What a function of `robx.plots` returned.
     title : str, optional
-        What the plot is called, for those who do not see it.
+        Title of the plot, for those who do not see it.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def svg(axes: Any, title: str | None = None) -> str:
     >>> import pandas as pd
     >>> from robx.plots import asked_features
     >>> table = pd.DataFrame({"feature": ["savings"], "share": [0.25]})
-    >>> text = svg(asked_features(table), title="What people are asked")
+    >>> text = svg(asked_features(table), title="Most frequent changes")
     >>> text.startswith("<svg"), "currentColor" in text, "<title" in text
     (True, True, True)
     """
@@ -78,7 +78,7 @@ def _as_the_page(tag: re.Match[str]) -> str:
 
 
 def _named(text: str, title: str, words: str) -> str:
-    """Give the picture its words, and ids that no other picture has."""
+    """Give the picture its description, and ids that no other picture has."""
     own = hashlib.sha256(f"{title}\n{words}\n{text}".encode()).hexdigest()[:10]
     names = re.compile(r'(\bid="|href="#|url\(#)')
     text = TAG.sub(lambda tag: names.sub(rf"\g<1>r{own}-", tag[0]), text)
@@ -119,7 +119,7 @@ def save(axes: Any, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     if file.suffix not in ENDINGS:
         raise InvalidInput(
-            f"A plot is saved as {', '.join(ENDINGS)}. Got '{file.name}'. Name one of these."
+            f"A plot is saved as {', '.join(ENDINGS)}. Got '{file.name}'. Choose one of these."
         )
     data = _written(figure, file.suffix[1:], transparent=False)
     with atomically(file) as temporary:
@@ -129,18 +129,13 @@ def save(axes: Any, path: str | os.PathLike[str]) -> None:
 def _written(figure: Figure, kind: str, *, transparent: bool) -> bytes:
     buffer = io.BytesIO()
     with styled():
-        # Laying out starts from where things were left last time: so a copy is laid out.
+        # A layout starts from the previous one, so a copy is laid out.
         own = copy.deepcopy(figure)
         if kind != "svg" and not KNOWS_DIRECTIONS:
             for text in own.findobj(Text):
                 text.set_text(text.get_text().replace(FIRST, "").replace(LAST, ""))
-        own.savefig(
-            buffer,
-            format=kind,
-            dpi=150,
-            metadata=ENDINGS[f".{kind}"],
-            transparent=transparent,
-        )
+        metadata = ENDINGS[f".{kind}"]
+        own.savefig(buffer, format=kind, dpi=150, metadata=metadata, transparent=transparent)
     return buffer.getvalue()
 
 

@@ -1,9 +1,9 @@
-"""How plots look: colours, signs, and axes that are ready to be drawn on.
+"""How plots look: colours, markers, and axes that are ready to be drawn on.
 
-Everything is a plain Figure, without pyplot: no plot is known to anybody but its caller. Text, axes
-and grid have the one colour `INK`, and what lies behind them is `PAPER`; `robx.plots.svg` turns
-both into the colours of the page around it, so that a plot is at home on a light and a dark one.
-Curves differ in sign and dashes, and bars in hatching, so that nothing depends on colour alone.
+Everything is a plain Figure, without pyplot: only its caller knows a plot. Text, axes and grid have
+the colour `INK`, on a ground of `PAPER`; `robx.plots.svg` turns both into the colours of the page
+around it, light or dark. Curves differ in marker and dashes, and bars in hatching, so that nothing
+depends on colour alone.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
-#: Of Okabe and Ito, told apart by people who do not see all colours. The lightest are left out:
-#: these have a contrast of three and more with white and with black.
+#: By Okabe and Ito, for people who do not see all colours. The lightest are left out: these have
+#: a contrast of three and more with white and with black.
 BLUE, VERMILION, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#808080"
-#: Text, axes, grid; and what lies behind. No plot may use them for anything else.
+#: Text, axes, grid; and the ground. No plot may use them for anything else.
 INK, PAPER = "#1a1a1a", "#fefefe"
-#: Colour, sign and dashes of one curve after the other.
+#: Colour, marker and dashes of one curve after the other.
 SERIES: tuple[tuple[str, str, Any], ...] = (
     (BLUE, "o", "-"),
     (VERMILION, "s", (0, (5, 2))),
@@ -42,7 +42,7 @@ SERIES: tuple[tuple[str, str, Any], ...] = (
     (GREEN, ">", (0, (7, 3))),
     (PINK, "*", (0, (1, 2.5))),
 )
-#: Points of text: numbers at axes and in keys, and what axes are called.
+#: Sizes of text in points: numbers and legends, and the names of axes.
 SMALL, NORMAL = 8.5, 9.5
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -68,7 +68,7 @@ STYLE: Any = {
     "mathtext.default": "regular",
 }
 MINUS = "\N{MINUS SIGN}"
-#: Signs that no text has, as they have no meaning: they only take a place.
+#: A sign that no text has: it only takes a place.
 FILL = "\ue000"
 #: What begins and ends a text whose direction is its own matter.
 FIRST, LAST = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
@@ -85,7 +85,7 @@ def styled() -> Iterator[None]:
 
 
 def plain_numbers() -> FuncFormatter:
-    """Write numbers at an axis without zeros that say nothing."""
+    """Write numbers at an axis without needless zeros."""
     return FuncFormatter(lambda number, _: f"{round(number, 12):g}".replace("-", MINUS))
 
 
@@ -104,9 +104,9 @@ def new_axes(
 
 
 def dress(ax: Axes, grid: Literal["x", "y", "both", "none"] = "y") -> None:
-    """Take away what only adds lines, and colour the rest.
+    """Remove needless lines, and colour the rest.
 
-    Ticks are made when they are drawn, by the style of that moment; so they are told now.
+    Ticks are made when they are drawn, in the style of that moment, so their style is set now.
     """
     ax.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
@@ -143,7 +143,7 @@ def wrapped(text: str, width: int, most: int = 3) -> str:
 
 def _lines(text: str, width: int) -> list[str]:
     """Break a text into lines that are not wider than this."""
-    # A wide letter is given a second place, of a sign that no text has, while lines are made.
+    # While lines are made, a wide letter has a second place, of a sign that no text has.
     placed = "".join(sign + FILL * (breadth(sign) - 1) for sign in text)
     # Where a line ends between both, the letter stands out by one place.
     lines = textwrap.wrap(placed, width - (FILL in placed))
@@ -162,13 +162,13 @@ def breadth(text: str) -> int:
 
 
 def isolated(text: str) -> str:
-    """Keep a text that may run from right to left from turning what stands beside it around."""
+    """Keep a text that runs from right to left from reversing what is beside it."""
     turns = any(unicodedata.bidirectional(sign) in {"R", "AL", "AN"} for sign in text)
     return f"{FIRST}{text}{LAST}" if turns else text
 
 
 def places(rows: Sequence[Sequence[str]]) -> tuple[NDArray[np.float64], float]:
-    """Give rows of texts room for their lines: the middle of each in inches, and the whole."""
+    """Place rows of texts, of one or more lines: the middle of each in inches, and the height."""
     lines = np.array([max(text.count("\n") + 1 for text in row) for row in rows])
     heights = 0.17 + 0.165 * lines
     ends = np.cumsum(heights)
@@ -176,9 +176,10 @@ def places(rows: Sequence[Sequence[str]]) -> tuple[NDArray[np.float64], float]:
 
 
 def key(axes: Sequence[Axes], *, own: bool, under: Axes | None = None) -> None:
-    """Say what the signs mean, below a figure of our own, or below one of the caller's axes.
+    """Draw the legend, below a figure of our own, or below one of the caller's axes.
 
-    A figure of our own grows by what the key takes. Of the caller's, the last has it unless said.
+    A figure of our own grows by the height of the legend. The caller's legend is `under` the last
+    axes unless given.
     """
     found: dict[str, Any] = {}
     for ax in axes:
@@ -217,7 +218,7 @@ def key(axes: Sequence[Axes], *, own: bool, under: Axes | None = None) -> None:
 
 
 def mark_tau(ax: Axes, tau: float, words: str) -> None:
-    """Draw tau across, with words above it; if it lies beyond the axis, only say where."""
+    """Draw tau as a line, with words above it; if it lies beyond the axis, only say where."""
     low, high = ax.get_xlim()
     share = float(np.clip((tau - low) / (high - low), 0, 1))
     if low <= tau <= high:
@@ -230,7 +231,7 @@ def mark_tau(ax: Axes, tau: float, words: str) -> None:
 
 
 def say_nothing(ax: Axes, words: str) -> None:
-    """Say why there is nothing to be seen."""
+    """Say why there is nothing to draw."""
     ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=INK)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)

@@ -10,8 +10,7 @@ import pandas as pd
 
 from robx.arrays import Floats
 from robx.errors import InvalidInput
-from robx.parameters import require
-from robx.plots.validation import check_table
+from robx.parameters import check_table, require
 from robx.problem import Problem
 from robx.robustness import Noise, stability
 from robx.trees import import_model
@@ -23,24 +22,24 @@ COSTS = ("cost_l1", "cost_l2", "n_changes")
 def stability_table(
     model: Any, X: Any = None, *, noise: Noise | None = None, scale: Any = None
 ) -> pd.DataFrame:
-    """Measure rows: the model's score of each, and its mean, spread and stability around it.
+    """Measure rows: the model's score of each, and its mean, deviation and stability nearby.
 
     Parameters
     ----------
     model : Problem, or anything that `robx.import_model` takes
         A problem knows the units of its columns.
     X : table of shape (n, d), optional
-        The rows; of a problem its training rows unless given.
+        The rows; for a problem, its training rows unless given.
     noise : Noise, optional
-        How they are perturbed.
+        How rows are perturbed.
     scale : array of d, mapping from names, or table, optional
         Unit of each column, for a model alone; see `robx.stability`.
 
     Returns
     -------
     DataFrame
-        Columns ``score``, ``mean``, ``std`` and ``stability`` (the mean less the std), a row for
-        each of `X`; NaN where the model takes no such row.
+        Columns ``score``, ``mean``, ``std`` and ``stability`` (mean minus std), a row for each of
+        `X`; NaN for a row that the model does not take.
 
     Examples
     --------
@@ -56,13 +55,13 @@ def stability_table(
     if isinstance(model, Problem):
         if scale is not None:
             raise InvalidInput(
-                "The 'scale' parameter of stability_table is for a model alone: a Problem has the "
+                "The 'scale' parameter of stability_table is for a model alone: a Problem uses the "
                 "units of its schema. Leave it out."
             )
         return _of_problem(model, X, chosen)
     if X is None:
         raise InvalidInput(
-            "stability_table needs the rows to measure, X, unless it gets a Problem."
+            "stability_table needs the rows to measure, X, unless the model is a Problem."
         )
     imported = import_model(model, X=X)
     found = stability(
@@ -109,8 +108,9 @@ def frontier_table(
     evaluation : DataFrame
         From `robx.evaluate`.
     knobs : mapping from names of methods, optional
-        Where methods are one method with its knob turned: to the name of that, and the knob. So
-        ``{"RobX .5": ("RobX", 0.5), "RobX .6": ("RobX", 0.6)}`` makes one curve of two points.
+        For methods that are one method with several values of a parameter: the method's name and
+        the value. ``{"RobX .5": ("RobX", 0.5), "RobX .6": ("RobX", 0.6)}`` makes one curve of two
+        points.
 
     Returns
     -------
@@ -132,14 +132,14 @@ def frontier_table(
     0     NN       0.5  0.4   0.6      0.5          0.4
     """
     needed = ["method", "scenario", "seed", "metric", "value", "low", "high"]
-    table = check_table(evaluation, needed, "frontier_table", "robx.evaluate")
-    table = table[table["seed"].astype(str) == "all"]
+    check_table(evaluation, needed, "frontier_table", "robx.evaluate")
+    table = evaluation[evaluation["seed"].astype(str) == "all"]
     wanted = ("coverage", "validity", *COSTS)
     lacking = [metric for metric in wanted if metric not in set(table["metric"])]
     if lacking:
         raise InvalidInput(
             "frontier_table needs an evaluation with rows of seed 'all' for the metrics "
-            f"{', '.join(wanted)}, as robx.evaluate gives. Missing: {', '.join(lacking)}."
+            f"{', '.join(wanted)}, as robx.evaluate returns. Missing: {', '.join(lacking)}."
         )
     known = list(dict.fromkeys(table["method"]))
     turned = dict(knobs or {})
@@ -155,11 +155,8 @@ def frontier_table(
         curve, knob = turned.get(str(method), (str(method), np.nan))
         line = {"method": curve, "scenario": scenario, "knob": knob}
         line["coverage"] = figures.loc["coverage", "value"]
-        line["validity"] = figures.loc["validity", "value"]
-        line["low"], line["high"] = figures.loc["validity", "low"], figures.loc["validity", "high"]
-        for cost in COSTS:
-            line[cost] = figures.loc[cost, "value"]
-            line[f"{cost}_low"] = figures.loc[cost, "low"]
-            line[f"{cost}_high"] = figures.loc[cost, "high"]
+        for metric, prefix in (("validity", ""), *((cost, f"{cost}_") for cost in COSTS)):
+            line[metric] = figures.loc[metric, "value"]
+            line |= {f"{prefix}{end}": figures.loc[metric, end] for end in ("low", "high")}
         lines.append(line)
     return pd.DataFrame(lines)

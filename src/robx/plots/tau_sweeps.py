@@ -9,51 +9,42 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from robx.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    VERMILION,
-    dress,
-    key,
-    mark_tau,
-    new_axes,
-    percent_ticks,
-    styled,
-)
-from robx.plots.validation import axes_for, check_table, check_tau, numbers
+from robx.arrays import Floats
+from robx.parameters import check_number, check_table
+from robx.plots import style
+from robx.plots.validation import axes_for, numbers
 
-#: Shares: name in the table, in the key, colour, sign, dashes, size. Each is smaller than the one
-#: before, so that all are seen where they are equal.
+#: Shares: name in the table, in the legend, colour, marker, dashes, size. Each is smaller than the
+#: one before, so that all are seen where they are equal.
 SHARES: tuple[tuple[str, str, str, str, Any, float], ...] = (
-    ("validity", "validity: accepted by retrained models", BLUE, "o", "-", 7.5),
-    ("worst_validity", "by the strictest of them", VERMILION, "v", (0, (5, 2)), 5.5),
-    ("coverage", "people with a stable answer", GREEN, "s", (0, (1, 1.2)), 3.6),
-    ("passing", "accepted training rows that pass", GREY, "D", (0, (6, 2, 1, 2)), 4.0),
+    ("validity", "validity: accepted by retrained models", style.BLUE, "o", "-", 7.5),
+    ("worst_validity", "accepted by the strictest model", style.VERMILION, "v", (0, (5, 2)), 5.5),
+    ("coverage", "applicants with a stable answer", style.GREEN, "s", (0, (1, 1.2)), 3.6),
+    ("passing", "accepted training rows that pass", style.GREY, "D", (0, (6, 2, 1, 2)), 4.0),
 )
 
 
 def tau_sweep(
     table: pd.DataFrame, tau: float | None = None, axes: Any = None
 ) -> NDArray[np.object_]:
-    """Draw what comes of each tau: shares above, the mean cost below.
+    """Draw the outcome of each tau: shares above, the mean cost below.
 
     Parameters
     ----------
     table : DataFrame
         With a column ``tau``, and with ``validity`` and ``cost``, as a sweep of `robx.choose_tau`
-        gives, or with ``passing`` alone, as it gives without retrained models. Of
-        ``worst_validity``, ``coverage`` and ``passing`` what is there is drawn too. Where there are
-        no answers, and so no numbers, lines have gaps.
+        returns, or with ``passing`` alone, as it returns without retrained models. Columns
+        ``worst_validity``, ``coverage`` and ``passing`` are drawn if they are there. Lines have
+        gaps where there are no answers.
     tau : float, optional
-        The one that was chosen.
+        The chosen one.
     axes : Axes, optional
-        Two of them to draw on, or one for a table without a sweep; a new figure unless given.
+        Two to draw on, or one for a table without a sweep; a new figure unless given.
 
     Returns
     -------
     (2,) or (1,) array of Axes
-        Of the shares, and of the cost where there is one.
+        Of the shares, and of the cost if there is one.
 
     Examples
     --------
@@ -65,70 +56,59 @@ def tau_sweep(
     swept = not isinstance(table, pd.DataFrame) or "passing" not in table or "validity" in table
     needed = ["tau", "validity", "cost"] if swept else ["tau", "passing"]
     check_table(table, needed, owner, maker)
-    check_tau(tau, owner)
+    check_number(tau, "tau", owner, or_none=True)
     lines = table.sort_values("tau", kind="stable")
     place = numbers(lines, "tau", owner)
     shares = {name: numbers(lines, name, owner) for name, *_ in SHARES if name in lines}
     cost = numbers(lines, "cost", owner) if swept else None
     n_axes = 1 if cost is None else 2
     given = axes_for(axes, n_axes, owner)
-    with styled():
+    with style.styled():
         size = (6.4, 2.9) if cost is None else (6.4, 4.4)
-        drawn = new_axes(n_axes, 1, size, sharex=True) if given is None else given
+        drawn = style.new_axes(n_axes, 1, size, sharex=True) if given is None else given
         for ax in drawn:
-            dress(ax, "both")
+            style.dress(ax, "both")
         for name, label, colour, sign, dashes, width in SHARES:
             if name in shares:
-                drawn[0].plot(
-                    place,
-                    shares[name],
-                    marker=sign,
-                    markersize=width,
-                    linestyle=dashes,
-                    linewidth=width / 3,
-                    color=colour,
-                    label=label,
-                )
+                look = {"marker": sign, "color": colour, "linestyle": dashes, "label": label}
+                drawn[0].plot(place, shares[name], **look, ms=width, linewidth=width / 3)
         _limit_shares(drawn[0], np.concatenate(list(shares.values())))
         drawn[0].set(ylabel="share")
         drawn[0].set_label(_words(place, shares, tau))
         if cost is not None:
-            drawn[1].plot(place, cost, marker="o", linestyle="-", color=BLUE)
+            drawn[1].plot(place, cost, marker="o", linestyle="-", color=style.BLUE)
             drawn[1].set(ylabel="mean cost")
             drawn[1].set_label(_words(place, {"cost": cost}, tau))
             known = cost[~np.isnan(cost)]
             drawn[1].set_ylim(0, 1.12 * known.max() if len(known) and known.max() > 0 else 1)
-        drawn[-1].set_xlabel("tau, the least stability that passes")
+        drawn[-1].set_xlabel("tau (minimum stability)")
         _limit_taus(drawn, place)
         if tau is not None:
-            mark_tau(drawn[0], tau, f"tau {tau:.3g}")
+            style.mark_tau(drawn[0], tau, f"tau {tau:.3g}")
             if cost is not None:
-                mark_tau(drawn[1], tau, "")
-        key(list(drawn), own=given is None)
+                style.mark_tau(drawn[1], tau, "")
+        style.key(list(drawn), own=given is None)
     return drawn
 
 
-def _limit_shares(ax: Axes, values: NDArray[np.float64]) -> None:
-    """From a round share below the least one to a little above all."""
+def _limit_shares(ax: Axes, values: Floats) -> None:
+    """Show from a round share below the smallest one to a little above all."""
     known = values[~np.isnan(values)]
-    least = float(known.min()) if len(known) else 0.0
-    low = min(np.floor(20 * least - 0.5) / 20, 0.9)
-    low = max(low, -0.03)
+    smallest = float(known.min()) if len(known) else 0.0
+    low = max(min(np.floor(20 * smallest - 0.5) / 20, 0.9), -0.03)
     ax.set_ylim(low, 1 + 0.04 * (1 - low))
-    ax.yaxis.set_major_formatter(percent_ticks())
+    ax.yaxis.set_major_formatter(style.percent_ticks())
 
 
-def _limit_taus(axes: NDArray[np.object_], place: NDArray[np.float64]) -> None:
+def _limit_taus(axes: NDArray[np.object_], place: Floats) -> None:
     known = place[~np.isnan(place)]
     if len(known):
-        room = 0.04 * np.ptp(known) or 0.05
+        margin = 0.04 * np.ptp(known) or 0.05
         for ax in axes:
-            ax.set_xlim(known.min() - room, known.max() + room)
+            ax.set_xlim(known.min() - margin, known.max() + margin)
 
 
-def _words(
-    place: NDArray[np.float64], columns: dict[str, NDArray[np.float64]], tau: float | None
-) -> str:
+def _words(place: Floats, columns: dict[str, Floats], tau: float | None) -> str:
     """Say what the lines show, for those who do not see them."""
     said = []
     for name, values in columns.items():

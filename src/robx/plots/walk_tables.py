@@ -1,4 +1,4 @@
-"""The table behind `along_walk`: what the model says on the way between two points."""
+"""The table behind `along_walk`: what the model says on the path between two points."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def walk_table(
     noise: Noise | None = None,
     norm: Norm = 1,
 ) -> pd.DataFrame:
-    """Measure points on the way from one row to another, as RobX walks it.
+    """Measure points on the path from one row to another, as RobX walks it.
 
-    Numbers change evenly; categories, and what is missing at one end, jump at half of the way.
-    Every point is brought onto values that the applicant may have.
+    Numbers change evenly; categories, and values that are missing at one end, change halfway. Every
+    point is moved to values that the applicant may have.
 
     Parameters
     ----------
@@ -41,18 +41,18 @@ def walk_table(
     n_points : int
         At least 2, evenly spaced.
     applicant : table of shape (1, d), optional
-        Whose walk it is; without, what may change is seen from `start`.
+        The applicant whose walk it is; `start` unless given.
     noise : Noise, optional
         How points are perturbed.
     norm : {1, 2}
-        Of the cost.
+        Norm of the cost.
 
     Returns
     -------
     DataFrame
         Columns ``position`` (0 to 1), ``score``, ``mean``, ``std``, ``stability``, ``accepted``
-        (whether the model accepts the point and it keeps the schema's relations) and ``cost`` from
-        the applicant, NaN without one.
+        (by the model, and by the schema's relations) and ``cost`` from the applicant, NaN without
+        one.
 
     Examples
     --------
@@ -80,25 +80,25 @@ def walk_table(
 def robx_walk_table(
     problem: Problem, answers: Counterfactuals, i: int, *, n_points: int = 41
 ) -> pd.DataFrame:
-    """Measure the way that RobX looks at first for an applicant.
+    """Measure the first path that RobX tries for an applicant.
 
     It leads from the base counterfactual (from the applicant, without a base) to the nearest
-    conservative one. The answer itself may lie on the way to another, where that is cheaper.
+    conservative one. The answer itself may lie on the path to another, if that is cheaper.
 
     Parameters
     ----------
     problem : Problem
-        That the answers are for.
+        The one that the answers are for.
     answers : Counterfactuals
         By `RobX`.
     i : int
-        The applicant's place, from 0, of somebody who has an answer.
+        The position, from 0, of an applicant who has an answer.
     n_points : int
 
     Returns
     -------
     DataFrame
-        As `walk_table` gives it.
+        As `walk_table` returns it.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def robx_walk_table(
         raise InvalidInput(f"robx_walk_table takes Counterfactuals by RobX. Got {came}.")
     n = len(answers)
     sound = is_whole(i) and 0 <= i < n
-    require(sound, i, "i", "robx_walk_table", f"the place of one of the {n} applicants, from 0")
+    require(sound, i, "i", "robx_walk_table", f"the position of one of the {n} applicants, from 0")
     settings, row = answers.settings, np.array([i])
     noise = Noise(**settings["noise"])
     people = problem.read(take(answers.applicants, row))
@@ -134,8 +134,8 @@ def robx_walk_table(
     )
     if not answers.ok[i] or not near.points[0]:
         raise InvalidInput(
-            f"Applicant {i} has no walk: there is no stable answer for them, or the problem is not "
-            "the one that the answers are for. Choose one with answers.ok."
+            f"Applicant {i} has no walk: there is no stable answer, or the answers are for another "
+            "problem. Choose an applicant with answers.ok."
         )
     goal = near.points[0][0][None]
     return _walk(problem, start, goal, people, n_points, noise, answers.norm)
@@ -150,7 +150,7 @@ def _walk(
     noise: Noise,
     norm: Norm,
 ) -> pd.DataFrame:
-    """Lay out evenly spaced places, (1, d) to (1, d), and measure them."""
+    """Measure evenly spaced points from one, (1, d), to another."""
     noise.check(problem.names)
     position = np.linspace(0, 1, n_points)[:, None]
     jumps = problem.rules.is_label | np.isnan(start) | np.isnan(goal)

@@ -1,4 +1,4 @@
-"""`report`: what came of all applicants, to be read, shown and filed."""
+"""`report`: the answers for all applicants, to be read, shown and filed."""
 
 from __future__ import annotations
 
@@ -16,30 +16,22 @@ import pandas as pd
 from robx.answers import Counterfactuals
 from robx.errors import InvalidInput
 from robx.files import atomically
-from robx.parameters import require
+from robx.parameters import check_table, require
 from robx.promises import Check
 from robx.reports.summary import summarize
 
 TITLE = "Recourse report"
-#: What a table must have, by the parameter that takes it.
-COLUMNS = {
-    "evaluation": (
-        ["method", "scenario", "seed", "metric", "value", "low", "high"],
-        "robx.evaluate",
-    ),
-    "stability": (["score", "mean", "stability"], "robx.plots.stability_table"),
-}
+EVALUATION = ["method", "scenario", "seed", "metric", "value", "low", "high"]
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A report, in the form that is asked for; see `robx.report`.
+    """A report as a page, as Markdown and as JSON; see `robx.report`.
 
     Parameters
     ----------
     summary : dict
-        Everything that it says, as plain values: the page, the JSON and the Markdown are made of
-        this alone.
+        Everything that the report says, as plain values, from which all three are made.
     """
 
     summary: dict[str, Any] = field(repr=False)
@@ -89,20 +81,20 @@ def report(
     title: str | None = None,
     date: str | None = None,
 ) -> Report:
-    """Make a report of answers: for those who decide about them, and those who validate them.
+    """Make a report of answers, for those who decide about them and those who validate them.
 
     Parameters
     ----------
     answers : Counterfactuals
     checks : sequence of Check
-        What `robx.check` says of new models.
+        Results of `robx.check` for new models.
     evaluation : DataFrame, optional
-        What `robx.evaluate` gives, for the validity in trials and the price of robustness.
+        Result of `robx.evaluate`, for the validity in trials and the cost of robustness.
     stability : DataFrame, optional
-        What `robx.plots.stability_table` gives for training rows, to show where tau lies.
+        Result of `robx.plots.stability_table` for the training rows, to show where tau lies.
     title : str, optional
     date : str, optional
-        Shown below the title as it is. No clock is read: the same answers make the same report.
+        Shown below the title. No clock is read: the same answers make the same report.
 
     Returns
     -------
@@ -123,15 +115,19 @@ def report(
     """
     if not isinstance(answers, Counterfactuals):
         raise InvalidInput(
-            "report takes the answers that robx.explain gives, or Counterfactuals.load reads. Got "
+            "report takes answers, as robx.explain returns or Counterfactuals.load reads them. Got "
             f"{type(answers).__name__}."
         )
     listed = isinstance(checks, list | tuple) and all(isinstance(one, Check) for one in checks)
-    require(listed, checks, "checks", "report", "a list of what robx.check gives")
+    require(listed, checks, "checks", "report", "a list of results of robx.check")
     for check in checks:
         _check_fits(check, answers)
-    for name, table in (("evaluation", evaluation), ("stability", stability)):
-        _check_table(name, table)
+    for table, needed, maker in (
+        (evaluation, EVALUATION, "robx.evaluate"),
+        (stability, ["score", "mean", "stability"], "robx.plots.stability_table"),
+    ):
+        if table is not None:
+            check_table(table, needed, "report", maker)
     for name, text in (("title", title), ("date", date)):
         require(text is None or isinstance(text, str), text, name, "report", "text, or None")
     return Report(summarize(answers, checks, evaluation, stability, title or TITLE, date))
@@ -142,21 +138,6 @@ def _check_fits(check: Check, answers: Counterfactuals) -> None:
     same = len(check) == len(answers) and list(check.status) == list(answers.status)
     if not same:
         raise InvalidInput(
-            f"A check of {len(check)} rows does not fit these {len(answers)} answers, which must "
-            "end as its own do. Make it of these: robx.check(answers, model)."
-        )
-
-
-def _check_table(name: str, table: Any) -> None:
-    """Refuse a table of another shape."""
-    if table is None:
-        return
-    columns, maker = COLUMNS[name]
-    have = list(table.columns) if isinstance(table, pd.DataFrame) else []
-    missing = [column for column in columns if column not in have]
-    if missing:
-        came = ", ".join(map(str, have)) or type(table).__name__
-        raise InvalidInput(
-            f"The '{name}' parameter of report must be a table as {maker} gives it, with columns "
-            f"{', '.join(columns)}. Missing: {', '.join(missing)}. Got: {came}."
+            f"A check of {len(check)} rows does not fit these {len(answers)} answers: number and "
+            "status of the rows must be the same. Check these answers: robx.check(answers, model)."
         )

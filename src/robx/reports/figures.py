@@ -1,4 +1,4 @@
-"""Numbers as people read them. Nothing is rounded to more than is true."""
+"""Numbers as readers see them. Nothing is rounded to more than is true."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SLACK = 1e-9
 
 
 def plain(value: Any) -> float | None:
-    """Give a number as JSON has it: None for what is none."""
+    """Give a number as JSON has it: None for what is missing or infinite."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Show a number; nothing where there is none.
+    """Show a number; an empty text where it is missing.
 
     Examples
     --------
     >>> number(0.6974), number(-0.001), number(None)
     ('0.70', '0.00', '')
     """
-    # What is rounded to nothing is not below it.
+    # What is rounded to zero has no sign.
     return "" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
 
 

@@ -1,4 +1,4 @@
-"""The first lines: what a reader takes away who reads nothing else."""
+"""The first lines, for readers who read nothing else."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from robx.answers import Status
 from robx.metrics import percent
-from robx.reports.applicants import UNREADABLE
 from robx.reports.figures import counted, number
+from robx.reports.outcomes import UNREADABLE, rest
 
 Plain = dict[str, Any]
 
@@ -17,7 +17,7 @@ def headline(
     asked: Plain,
     validity: list[Plain],
     n_models: int | None,
-    tests: list[str],
+    n_tests: int,
 ) -> Plain:
     """Put the outcome in a few sentences and a few large numbers.
 
@@ -30,24 +30,24 @@ def headline(
         As `robx.reports.validity.validity` gives it.
     n_models : int or None
         Retrained models behind the certificate, if there is one.
-    tests : list of str
-        What answers were tested for, as `robx.reports.settings.asked_for` gives it.
+    n_tests : int
+        How many tests answers had to pass, as `robx.reports.settings.n_tests` counts them.
     """
     unread = counts.get(UNREADABLE, 0)
-    everyone, accepted = sum(counts.values()) - unread, counts[Status.ACCEPTED]
-    declined, ok = everyone - accepted, counts[Status.OK]
+    everyone, accepted = sum(counts.values()) - unread, counts.get(Status.ACCEPTED, 0)
+    declined, ok = everyone - accepted, counts.get(Status.OK, 0)
     if declined == 0:
         return {
             "lead": _nobody(everyone, unread),
             "sentences": _unread(unread) if everyone else [],
             "numbers": [],
         }
-    # Who is best found did not pass a test, so there was one.
-    n_tests = len(tests) if tests or not counts[Status.UNSTABLE] else 2
+    if not n_tests and counts.get(Status.UNSTABLE):  # which did not pass a test, so there was one
+        n_tests = 2
     passes = ["", " and passes the test of stability", " and passes every test"][min(n_tests, 2)]
     return {
         "lead": f"{_declined(declined, everyone)} {_found(ok, declined, passes)}",
-        "sentences": [*_sure(validity, n_models, ok), *_rest(counts), *_unread(unread)],
+        "sentences": [*_sure(validity, n_models, ok), *rest(counts), *_unread(unread)],
         "numbers": [
             _figure(f"{declined:,}", "declined", f"of {counted(everyone, 'applicant')}"),
             _figure(f"{ok:,}", "answered", f"{percent(ok / declined)} of the declined"),
@@ -65,7 +65,7 @@ def _nobody(everyone: int, unread: int) -> str:
     if everyone == 0:
         return "There are no applicants, so there is nothing to report."
     whom = _all(everyone) + " that it can read" * bool(unread)
-    return f"The model accepts {whom}: nobody needs to change."
+    return f"The model accepts {whom}: nobody needs to change anything."
 
 
 def _all(n: int) -> str:
@@ -102,38 +102,21 @@ def _sure(validity: list[Plain], n_models: int | None, ok: int) -> list[str]:
     certified = [row for row in validity if row["source"] == "certificate"]
     if certified:
         share = certified[0]["said"]
-        said = f"{'The' if ok == 1 else 'On average an'} answer is accepted by {share} of "
+        said = f"{'The' if ok == 1 else 'On average, an'} answer is accepted by {share} of "
         said += f"{n_models} retrained models"
         if n_models == 1:
             said = f"The retrained model accepts {share} of the answers"
         found.append(f"{said} (95% interval: {certified[0]['between']}).")
     elif n_models is None:
-        found.append("No retrained models were asked about the answers: there is no certificate.")
+        found.append("No retrained model scored the answers, so there is no certificate.")
     return found + [row["words"] for row in validity if row["source"] == "check"]
-
-
-def _rest(counts: dict[str, int]) -> list[str]:
-    """Say what became of the others."""
-    unstable, none = counts[Status.UNSTABLE], counts[Status.INFEASIBLE]
-    found = []
-    if unstable:
-        found.append(
-            f"For {unstable:,} the best change that was found is accepted today but did not pass "
-            "every test that was asked of it: do not promise it."
-        )
-    if none:
-        found.append(f"For {none:,} no change within the rules was found.")
-    if counts[Status.BUDGET]:
-        found.append(f"For {counts[Status.BUDGET]:,} the search gave up.")
-    return found
 
 
 def _unread(unread: int) -> list[str]:
     if not unread:
         return []
     people, counts = counted(unread, "applicant"), "counts" if unread == 1 else "count"
-    said = f"{people} could not be read by the model, and {counts} neither as accepted nor as "
-    return [f"{said}declined."]
+    return [f"The model cannot read {people}, who {counts} neither as accepted nor as declined."]
 
 
 def _effort(asked: Plain) -> list[Plain]:
@@ -146,7 +129,7 @@ def _effort(asked: Plain) -> list[Plain]:
 
 
 def _shares(validity: list[Plain], n_models: int | None) -> list[Plain]:
-    """Show what the certificate says, and the last check."""
+    """Show the share of the certificate, and that of the last check."""
     certified = [row for row in validity if row["source"] == "certificate"][:1]
     checked = [row for row in validity if row["source"] == "check" and row["said"]][-1:]
     models = "of answers accepted by the retrained model"

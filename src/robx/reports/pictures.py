@@ -1,4 +1,4 @@
-"""The tables behind the pictures, as plain values; `rendering.pictures` draws them."""
+"""The tables behind the pictures, as plain values; `renderers.pictures` draws them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ Plain = dict[str, Any]
 
 
 def picture_tables(answers: Counterfactuals, evaluation: Any, stability: Any) -> list[Plain]:
-    """Make a table for every picture that there is something to show in.
-
-    Of the support its bars are kept, which count every row.
+    """Make a table for every picture that has something to show.
 
     Each has a ``kind``, a ``title``, ``words`` on how to read it, and ``rows``; some a ``tau``.
-    Where a row of `rows` has no finite number, it has None.
+    Where a row of `rows` has no finite number, it has None. Of histograms the bars are kept.
     """
     found = []
     if answers.answered.any():
@@ -41,21 +39,22 @@ def picture_tables(answers: Counterfactuals, evaluation: Any, stability: Any) ->
 def _asked(answers: Counterfactuals) -> Plain:
     return {
         "kind": "asked",
-        "title": "What is asked for most",
-        "words": "Of the people with an answer, the best found included: who is asked for what.",
+        "title": "Most frequent changes",
+        "words": "Share of the applicants with an answer, the best found included, who are asked "
+        "to change a feature.",
         "rows": records(plots.asked_table(answers)),
     }
 
 
 def _example(answers: Counterfactuals) -> Plain:
-    """Show the answer of middle cost: neither the easiest nor the hardest."""
+    """Show an answer of median cost: neither the easiest nor the hardest."""
     ok = np.flatnonzero(answers.ok)
     i = int(ok[np.argsort(answers.cost[ok], kind="stable")[(len(ok) - 1) // 2]])
     name = str(list(applicant_ids(answers))[i])
     return {
         "kind": "example",
-        "title": f"One answer: applicant {name}",
-        "words": "The answer of middle cost, before and after.",
+        "title": f"A typical (median-cost) answer: applicant {name}",
+        "words": "The values that change, before and after.",
         "applicant": name,
         "changes": list(answers.changes[i]),
         "rows": records(plots.change_table(answers, i)),
@@ -64,17 +63,14 @@ def _example(answers: Counterfactuals) -> Plain:
 
 def _measured(answers: Counterfactuals) -> Plain:
     tau = tau_of(answers)
-    table = pd.DataFrame({"score": answers.score, "stability": answers.stability})
-    words = "Of all full answers."
-    if tau is not None:
-        beyond = "" if 0 <= tau <= 1 else f" {tau:.3g}, which lies beyond 0 to 1 and is not drawn"
-        words += f" Stability had to reach tau{beyond}."
+    table = pd.DataFrame({"score": answers.score, "stability": answers.stability})[answers.ok]
+    tested = "" if tau is None else f" The stability had to reach tau = {tau:.3g}."
     return {
         "kind": "answers",
         "title": "Score and stability of the answers",
-        "words": words,
+        "words": f"Distribution over {counted(len(table), 'full answer')}.{tested}",
         "tau": tau,
-        "rows": records(table[answers.ok]),
+        "rows": records(bin_table(table, tau)),
     }
 
 
@@ -82,7 +78,7 @@ def _support(answers: Counterfactuals, stability: Any) -> Plain:
     n, tau = len(stability), tau_of(answers)
     return {
         "kind": "support",
-        "title": "Where tau lies among the training rows",
+        "title": "Stability of the training rows",
         "words": f"Score, mean score nearby and stability of {counted(n, 'row')}.",
         "tau": tau,
         "rows": records(bin_table(stability, tau)),
@@ -95,7 +91,7 @@ def _frontiers(evaluation: Any) -> list[Plain]:
         {
             "kind": "frontier",
             "title": f"What robustness costs: {scenario}",
-            "words": "In a trial: mean cost against the share of answers that new models accept.",
+            "words": "Mean cost, and share of the answers that new models accept, in a trial.",
             "rows": records(rows),
         }
         for scenario, rows in table.groupby("scenario", sort=False)

@@ -1,4 +1,4 @@
-"""What was asked of the answers and why, and where they come from."""
+"""How the answers were found and tested, and where they come from."""
 
 from __future__ import annotations
 
@@ -11,25 +11,20 @@ from robx.promises import Check
 from robx.reports.figures import counted
 
 Plain = dict[str, Any]
-#: What is recorded of models that were trained again, and what a report calls it.
+#: What is recorded of retrained models, and what a report calls it.
 RETRAINED = {
     "n_models": "retrained models",
     "trained_again": "how they were trained",
-    "seed": "seed of their training rows",
+    "seed": "seed for their training rows",
 }
 Pair = dict[str, str]
 
-#: What the tests measure, by what shows that a method used them.
-TERMS = {
-    "R": "Stability of an answer: mean minus standard deviation of the model's score over many "
-    "copies of it with small random changes. High means that the model scores nearly all points "
-    "near it well above the threshold.",
-    "steadiness": "How far the mean score of an answer over retrained models lies above the "
-    "threshold, counted in standard deviations of these scores.",
-    "oddity": "How unusual an answer is among the people whom the model accepts; about 1 is usual, "
-    "higher is odder.",
-}
-#: What is said of the model, by its name in `Counterfactuals.origin`.
+STABILITY = (
+    "Stability of an answer: the mean minus the standard deviation of the model's score over many "
+    "copies of the answer with small random changes. A high value means that the model scores "
+    "nearly all points near the answer well above the threshold."
+)
+#: What is recorded of the model in `Counterfactuals.origin`, and what a report calls it.
 MODEL = {
     "kind": "kind",
     "source": "trained with",
@@ -39,32 +34,39 @@ MODEL = {
 }
 #: Characters that tell one digest from another.
 DIGEST = 12
-#: Lists longer than this are counted, not shown.
+#: Longer lists are counted, not shown.
 MOST_SHOWN = 4
 
 
 def tau_of(answers: Counterfactuals) -> float | None:
-    """Give the bar that the stability of answers had to reach, if there was one."""
+    """Give the minimum stability of answers, if there was one."""
     tau = answers.settings.get("tau")
     return float(tau) if tau is not None and is_number(tau) else None
 
 
-def asked_for(answers: Counterfactuals) -> list[str]:
-    """Name what answers were tested for: R, and what else the method measured."""
-    return ["R"] * (tau_of(answers) is not None) + list(answers.measured)
+def n_tests(answers: Counterfactuals) -> int:
+    """Count what answers were tested for: stability, and what else was measured with it."""
+    return 0 if tau_of(answers) is None else 1 + len(answers.measured)
 
 
 def chosen(answers: Counterfactuals) -> Plain:
-    """Say how the answers were found: the method, the bar, the reason for it, every setting."""
-    settings, origin = dict(answers.settings), answers.origin
-    reason, why, tau = settings.pop("tau_reason", None), settings.pop("why", None), tau_of(answers)
-    says = [f"Answers were searched by the method {answers.method}."]
+    """Say how the answers were found: the method, its test, the reason for it, every setting.
+
+    What a method says of itself stands in the settings: "tau_reason" and "why", and in "terms" the
+    definitions of what it measured.
+    """
+    settings, origin, tau = dict(answers.settings), answers.origin, tau_of(answers)
+    reason, why, terms = (settings.pop(name, None) for name in ("tau_reason", "why", "terms"))
+    says = [f"The answers were found by the method {answers.method}."]
     if "threshold" in origin:
         class_ = f" for class {origin['target']!r}" if origin.get("target") is not None else ""
         says.append(f"Accepted means a score{class_} above {origin['threshold']:g}.")
-    if reason and tau is not None:
-        says += _asked(answers.method, tau, reason, why)
-    used = asked_for(answers)
+    if why:
+        says += [f"An answer had to pass this test: {reason}.", f"The reason: {why}."]
+    elif reason and tau is not None:
+        says.append(f"The minimum stability of an answer was tau = {tau:.4g} ({reason}).")
+    defined = {"R": STABILITY} if tau is not None else {}
+    defined |= terms if isinstance(terms, Mapping) else {}
     return {
         "method": answers.method,
         "tau": tau,
@@ -73,21 +75,13 @@ def chosen(answers: Counterfactuals) -> Plain:
         "target": origin.get("target"),
         "threshold": origin.get("threshold"),
         "words": says,
-        "terms": [_pair(name, text) for name, text in TERMS.items() if name in used],
+        "terms": [_pair(name, str(text)) for name, text in defined.items()],
         "parameters": [_pair(name, _said(value)) for name, value in settings.items()],
     }
 
 
-def _asked(method: str, tau: float, reason: str, why: str | None) -> list[str]:
-    """Say what was asked of an answer, and why so much."""
-    if why or method == "Frugal":  # whose reason is the list of what it asks
-        return [f"What was asked of an answer: {reason}.", *([f"Why: {why}."] if why else [])]
-    bar = f"An answer had to reach a stability of {tau:.4g}"
-    return [f"{bar}, as the caller asked." if reason == "given" else f"{bar}. Why: {reason}."]
-
-
 def provenance(answers: Counterfactuals, checks: Sequence[Check] = ()) -> Plain:
-    """Say which model, data, software and rules the answers come from, as far as it is recorded."""
+    """Say which model, data, software and rules the answers come from, as far as recorded."""
     origin, schema = answers.origin, answers.schema
     support = origin.get("n_support")
     data = [_pair("applicants", f"{len(answers):,}")]
@@ -97,8 +91,7 @@ def provenance(answers: Counterfactuals, checks: Sequence[Check] = ()) -> Plain:
         if origin.get(name) is not None:
             data.append(_pair(words, str(origin[name])))
     if answers.certificate is not None:
-        asked = counted(answers.certificate.n_models, "model")
-        data.append(_pair("of which certify", asked))
+        data.append(_pair("models that certify", str(answers.certificate.n_models)))
     return {
         "model": _model(origin.get("model", {})),
         "data": data,
@@ -121,7 +114,7 @@ def provenance(answers: Counterfactuals, checks: Sequence[Check] = ()) -> Plain:
 
 
 def extra(schema: list[Plain]) -> list[str]:
-    """Name what is stated of features but usually is not: their weight, and their unit of noise."""
+    """Name the columns that only some schemas need: weight, and unit of noise."""
     stated = {
         "weight": any(row["weight"] != 1 for row in schema),
         "noise": any(row["noise"] is not None for row in schema),
@@ -130,7 +123,7 @@ def extra(schema: list[Plain]) -> list[str]:
 
 
 def about_model(model: Mapping[str, Any]) -> str:
-    """Say in one line which model it is.
+    """Name a model in one line.
 
     Examples
     --------

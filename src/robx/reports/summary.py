@@ -7,20 +7,15 @@ from typing import Any
 
 from robx.answers import Counterfactuals
 from robx.promises import Check
-from robx.reports.applicants import (
-    about_rows,
-    applicant_rows,
-    asked_of_people,
-    outcomes,
-    reasons,
-)
+from robx.reports.applicants import about_rows, applicant_rows, asked_of_people
 from robx.reports.headline import headline
 from robx.reports.limits import limits
+from robx.reports.outcomes import outcomes, reasons
 from robx.reports.pictures import picture_tables
-from robx.reports.settings import asked_for, chosen, provenance
+from robx.reports.settings import chosen, n_tests, provenance
 from robx.reports.validity import about_validity, validity
 
-FORMAT = 2
+FORMAT = 3
 
 
 def summarize(
@@ -31,7 +26,7 @@ def summarize(
     title: str,
     date: str | None,
 ) -> dict[str, Any]:
-    """Gather all that a report says, as values that JSON has.
+    """Gather everything that a report says, as values that JSON has.
 
     Parameters are those of `robx.report`, checked.
     """
@@ -45,7 +40,7 @@ def summarize(
         "robx_report": FORMAT,
         "title": title,
         "date": date,
-        "headline": headline(counts, asked, sure, n_models, asked_for(answers)),
+        "headline": headline(counts, asked, sure, n_models, n_tests(answers)),
         "outcomes": ended,
         "reasons": reasons(answers),
         "asked": asked,

@@ -1,4 +1,4 @@
-"""How sure the answers are: from the certificate, from checks of new models, from an evaluation."""
+"""How reliable the answers are: by the certificate, checks of new models, and an evaluation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from robx.reports.settings import about_model
 
 Plain = dict[str, Any]
 LEVEL = 0.95
-#: Resamples that all say the same are no sign of certainty.
-SAME = "no interval: every resample gives the same"
+#: Resamples that are all the same are not a sign of certainty.
+SAME = "no interval: all resamples are the same"
 
 
 def validity(answers: Counterfactuals, checks: Sequence[Check], evaluation: Any) -> list[Plain]:
-    """List every share of answers that holds, with its interval and what it means.
+    """List every share of answers that hold, with its interval and what it means.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def about_validity(answers: Counterfactuals, rows: list[Plain], evaluation: Any)
     """Say how to read the rows, or why there are none."""
     said = []
     if answers.certificate is not None and not answers.ok.any():
-        said.append("There is no full answer to certify.")
+        said.append("No answer passed every test, so there is nothing to certify.")
     elif not rows and evaluation is not None:
-        said.append("The evaluation has no share of answers to show.")
+        said.append("The evaluation has no validity to show.")
     elif not rows:
         said.append(
-            "Nothing was measured: no retrained model was asked about the answers, and no new "
-            "model was checked."
+            "Nothing was measured: no retrained model scored the answers, and they were not "
+            "checked against a new model."
         )
     if rows:
-        said.append(f"Intervals are of {100 * LEVEL:g}% unless the words say otherwise.")
+        said.append(f"The level of the intervals is {100 * LEVEL:g}% unless stated otherwise.")
     return said
 
 
@@ -66,7 +66,7 @@ def _certified(answers: Counterfactuals) -> list[Plain]:
     k, n = certificate.n_models, int(ok.sum())
     accepting = certificate.accepting[ok]
     by_all = int((accepting == k).sum())
-    models = f"{counted(k, 'retrained model')} that had no part in finding the answers"
+    like = "The interval (Jeffreys) is for applicants like these."
     wide = (
         " It is wide on purpose: an answer that half of the models accept counts as half a success."
     )
@@ -75,15 +75,14 @@ def _certified(answers: Counterfactuals) -> list[Plain]:
             "certificate",
             "Accepted by a retrained model",
             jeffreys(float(accepting.sum() / k), n, LEVEL),
-            f"Of {models}, {certificate.drawn}: the share that accepts an answer, on average. The "
-            f"interval (Jeffreys) speaks of applicants like these.{wide * (k > 1)}",
+            f"Average over the answers. {counted(k, 'retrained model')}, {certificate.drawn}, had "
+            f"no part in finding the answers and scored each of them. {like}{wide * (k > 1)}",
         ),
         _row(
             "certificate",
-            f"Accepted by all {k} of them",
+            f"Accepted by all {k} retrained models",
             jeffreys(by_all, n, LEVEL),
-            f"{by_all} of {counted(n, 'answer')}. The interval (Jeffreys) speaks of applicants "
-            "like these.",
+            f"{by_all} of {counted(n, 'answer')}. {like}",
         ),
     ]
     return rows if k > 1 else rows[:1]  # of one model both are the same
@@ -110,7 +109,7 @@ def _evaluated(evaluation: Any) -> list[Plain]:
 
 
 def _trial(figures: dict[str, Interval]) -> str:
-    """Say how many a method answered in a trial, and at which cost."""
+    """Say how many applicants a method answered in a trial, and at which cost."""
     words = "In a trial"
     if {"n_answered", "n_applicants"} <= set(figures):
         asked = counted(int(figures["n_applicants"].value), "applicant")

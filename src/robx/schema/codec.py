@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.arrays import Floats
+from robx.arrays import Floats, same
 from robx.errors import InvalidInput
 from robx.schema.feature import Feature
 from robx.tables import (
@@ -21,7 +21,7 @@ from robx.tables import (
     column_names,
     in_order,
     read_matrix,
-    rewrite,
+    rewrite_and_read,
     write,
 )
 
@@ -150,10 +150,13 @@ class Codec:
         }
         return write([place[name] for name in self.layout.names], self.layout)
 
-    def rewrite(self, X: Any, before: Floats, after: Floats) -> Any:
-        """Copy a table with those cells replaced in which the two matrices differ."""
-        changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
-        return rewrite(X, self._ordered, changed, self.values(after))
+    def rewrite(self, X: Any, before: Floats, after: Floats) -> tuple[Any, Floats]:
+        """Copy a table with those cells replaced in which the two matrices differ.
+
+        Returns the copy, and what it reads as: `after`, but for what a column had to round.
+        """
+        changed = ~same(before, after)
+        return rewrite_and_read(X, self._ordered, changed, self.values(after), after)
 
 
 def _room(storage: Storage) -> tuple[float, float]:

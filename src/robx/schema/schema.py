@@ -340,7 +340,7 @@ class Schema:
             raise InvalidInput(
                 f"No point is allowed for row {row}: {', '.join(bad) or 'the relations'}."
             )
-        return self._codec(X).rewrite(X, points, projected)
+        return self._codec(X).rewrite(X, points, projected)[0]
 
     def cost(self, X: Any, applicants: Any, norm: Norm = 1) -> NDArray[np.float64]:
         """Distance of each row from its applicant, in units of the features' scales and weights.

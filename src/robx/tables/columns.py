@@ -8,7 +8,7 @@ What dtypes there are, and which one to build, is the business of `robx.tables.s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -43,7 +43,7 @@ def checked(given: NDArray[Any], store: Storage, name: str) -> Values:
     objects = as_array(given.tolist())
     known = frozenset(store.categories)
     width = store.dtype.itemsize // 4 if store.is_plain and store.dtype.kind == "U" else None
-    for value in [] if store.dtype == object and not store.number else objects[~missing]:
+    for value in [] if store.dtype == object and not store.number else _distinct(objects[~missing]):
         if store.has_fixed_categories:
             fits = isinstance(value, Hashable) and value in known
         elif store.number:
@@ -53,6 +53,14 @@ def checked(given: NDArray[Any], store: Storage, name: str) -> Values:
         if not fits or (width is not None and len(value) > width):
             raise _refused(value, store, name)
     return objects, missing
+
+
+def _distinct(objects: NDArray[Any]) -> Iterable[Any]:
+    """The values that occur, in order; all of them where they cannot be compared."""
+    try:
+        return dict.fromkeys(objects)
+    except TypeError:
+        return objects
 
 
 def _refused(value: object, store: Storage, name: str) -> InvalidInput:

@@ -70,9 +70,10 @@ class Table(NamedTuple):
 
 def opened(X: Any, what: str = "X") -> Table:
     """Tell which kind of table something is; a frame of another library becomes one of pandas."""
-    table = Table(X, "numpy")
     if isinstance(X, np.ndarray):
-        return table
+        return Table(X, "numpy")
+    X = nw.to_native(X, pass_through=True)  # what comes as a frame of narwhals
+    table = Table(X, "numpy")
     if dependencies.is_pandas_dataframe(X):
         table = Table(X, "pandas", tuple(X.columns))
     elif dependencies.is_polars_dataframe(X):

@@ -285,7 +285,7 @@ def _factorized(values: Any, kind: Kind) -> tuple[list[Any], Ints]:
         if kind == "pandas":
             arrow = pa.array(values, from_pandas=True)
         whole = one_chunk(arrow.dictionary_encode())
-    except pa.ArrowException:  # objects of this and that
+    except pa.ArrowException:  # objects of several kinds
         objects = as_objects(values, kind)
         return objects.tolist(), np.where(is_missing(objects), -1, np.arange(len(objects)))
     codes = whole.indices.cast("int64").fill_null(-1).to_numpy()
@@ -337,7 +337,7 @@ def _check_values(raw: Floats, columns: Sequence[Column], what: str) -> None:
             row, j = map(int, np.argwhere(bad)[0])
             raise InvalidInput(
                 f"Column '{columns[j].name}' of {what} has a missing value in row {first + row}; "
-                "the model takes none. Fill it first."
+                "the model does not take missing values. Fill it first."
             )
         with np.errstate(invalid="ignore"):
             bad = np.abs(part) > largest

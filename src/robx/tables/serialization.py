@@ -16,6 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from robx.errors import InvalidInput
+from robx.files.formats import first_line
 from robx.tables.columns import as_array
 from robx.tables.frames import Kind, library
 from robx.tables.storage import one_chunk
@@ -50,7 +51,7 @@ def pack(table: Any) -> Packed:
             column = _packed(given.column(j), given.kind)
         except (*MISFITS, library("pyarrow").ArrowException) as error:
             raise InvalidInput(
-                f"Column '{label}' is of {dtype}, which cannot be saved: {_first_line(error)}. "
+                f"Column '{label}' is of {dtype}, which cannot be saved: {first_line(error)}. "
                 "Make it numbers, text or categories first."
             ) from error
         packed["columns"].append({"name": _label(label), **column})
@@ -103,7 +104,7 @@ def unpack(packed: Any) -> Any:
             table.index = _unpacked_index(packed["index"], len(table))
             table.columns.name = _label(packed["axis"])
     except (*MISFITS, library("pyarrow").ArrowException) as error:
-        said = f"{error} is missing" if isinstance(error, KeyError) else _first_line(error)
+        said = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)
         raise InvalidInput(f"The saved table is damaged: {where}: {said}.") from error
     return table
 
@@ -221,10 +222,6 @@ def _unpacked_index(packed: Packed, n: int) -> Any:
 def _label(label: Any) -> str | int | None:
     label = int(label) if isinstance(label, np.integer) else label
     return label if label is None or type(label) in {str, int} else str(label)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or repr(error)).splitlines()[0].rstrip(".")
 
 
 def _require(holds: bool, said: str) -> None:

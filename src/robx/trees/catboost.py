@@ -88,17 +88,19 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     return _parse(root, target, kind)
 
 
-def as_json(path: Path) -> bytes:
-    """Give a `.json` file as it is, and a `.cbm` file as CatBoost converts it."""
-    return child.convert(TO_JSON, "catboost", path) if path.suffix == ".cbm" else path.read_bytes()
-
-
-def from_file(path: Path, target: Category | None) -> TreeEnsemble:
-    """Import a saved `.json` or `.cbm` model, as `CatBoostClassifier.load_model` would score it."""
-    root = parse_json(as_json(path), f"The CatBoost model {path.name}")
-    if path.suffix == ".cbm" and "refused" in root:
+def parse_file(path: Path) -> Record:
+    """Read a saved `.json` model, or a `.cbm` model as CatBoost converts it."""
+    is_binary = path.suffix == ".cbm"
+    data = child.convert(TO_JSON, "catboost", path) if is_binary else path.read_bytes()
+    root = parse_json(data, f"The CatBoost model {path.name}")
+    if is_binary and "refused" in root:
         raise _refused_by_catboost(root.text("refused"))
-    return _parse(root, target, f"{path.suffix} file")
+    return root
+
+
+def from_parsed(parsed: Record, path: Path, target: Category | None) -> TreeEnsemble:
+    """Import what `parse_file` read, as `CatBoostClassifier.load_model` would score it."""
+    return _parse(parsed, target, f"{path.suffix} file")
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,42 @@ SAMPLE = 512
 #: Files of more bytes are refused before they are read.
 MAX_BYTES = 2**31
 TOLERANCE = 1e-6
+
+
+class ParsedFile:
+    """A model file that is parsed once, however often it is imported.
+
+    `import_model` takes it wherever it takes a path.
+
+    Parameters
+    ----------
+    path : path
+        Of a file that `import_model` takes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        check_file(self.path)
+        #: The module that reads it.
+        self.parser = file_parser(self.path)
+        self._ensembles: dict[str, TreeEnsemble] = {}
+
+    @cached_property
+    def contents(self) -> Any:
+        """What its parser read: records, the sections of a text, or a classifier."""
+        return import_module(self.parser).parse_file(self.path)
+
+    def ensemble(self, target: Category | None = None) -> TreeEnsemble:
+        """Give the ensemble that scores a class, made once for each."""
+        key = repr(target)
+        if key not in self._ensembles:
+            make = import_module(self.parser).from_parsed
+            self._ensembles[key] = make(self.contents, self.path, target)
+        return self._ensembles[key]
+
+    def any_ensemble(self) -> TreeEnsemble:
+        """Give an ensemble whatever class it scores, to look at its trees."""
+        return next(iter(self._ensembles.values()), None) or self.ensemble(0)
 
 
 def import_model(
@@ -99,7 +136,9 @@ def import_model(
             )
         return model
     if isinstance(model, str | os.PathLike):
-        return _import_file(Path(model), target, X)
+        model = ParsedFile(model)
+    if isinstance(model, ParsedFile):
+        return _import_file(model, target, X)
     module = _parser_of(model)
     if module is None:
         return BlackBox(model, target)
@@ -126,12 +165,11 @@ def _parser_of(model: object) -> str | None:
     return next((PARSERS[package] for package in packages if package in PARSERS), None)
 
 
-def _import_file(path: Path, target: Category | None, X: object | None) -> TreeEnsemble:
-    check_file(path)
-    parser = import_module(file_parser(path))
-    ensemble: TreeEnsemble = parser.from_file(path, target)
+def _import_file(file: ParsedFile, target: Category | None, X: object | None) -> TreeEnsemble:
+    ensemble = file.ensemble(target)
     if X is not None:
-        _check(ensemble, X, lambda rows: parser.file_probability(path, ensemble.target, rows))
+        ask = import_module(file.parser).file_probability
+        _check(ensemble, X, lambda rows: ask(file.path, ensemble.target, rows))
     return ensemble
 
 

@@ -38,6 +38,8 @@ from robx.trees.targets import (
     wrapper_probability,
 )
 
+#: The header, the trees, and what follows them.
+Sections = tuple[Record, list[Record], str]
 #: Values up to this size are read as 0: the float32 nearest to 1e-35.
 ZERO = float(np.float32(1e-35))
 #: LightGBM writes an underscore for a blank in a column's name.
@@ -83,19 +85,25 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
         )
     text = (model.booster_ if wrapped else model).model_to_string()
     classes = class_labels(model) if wrapped else None
-    return _parse(
-        text, target, where="The LightGBM model", kind=type(model).__name__, classes=classes
-    )
+    where = "The LightGBM model"
+    kind = type(model).__name__
+    return _parse(sections(text, where), target, where=where, kind=kind, classes=classes)
 
 
-def from_file(path: Path, target: Category | None) -> TreeEnsemble:
-    """Import a saved `.txt` model."""
+def parse_file(path: Path) -> Sections:
+    """Read a saved `.txt` model."""
     where = f"The LightGBM model {path.name}"
     try:
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise InvalidModel(f"{where} is not text: {error}.") from error
-    return _parse(text, target, where=where, kind=f"{path.suffix} file")
+    return sections(text, where)
+
+
+def from_parsed(parsed: Sections, path: Path, target: Category | None) -> TreeEnsemble:
+    """Import what `parse_file` read."""
+    where = f"The LightGBM model {path.name}"
+    return _parse(parsed, target, where=where, kind=f"{path.suffix} file")
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:
@@ -111,14 +119,14 @@ def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | Non
 
 
 def _parse(
-    text: str,
+    parsed: Sections,
     target: Category | None,
     *,
     where: str,
     kind: str,
     classes: list[Category] | None = None,
 ) -> TreeEnsemble:
-    header, records, rest = sections(text, where)
+    header, records, rest = parsed
     objective, n_classes, slope = _objective(header)
     if classes is not None and len(classes) != max(n_classes, 2):
         raise UnsupportedModel(
@@ -168,7 +176,7 @@ def _objective(header: Record) -> tuple[str, int, float]:
 # --- text ----------------------------------------------------------------------------------------
 
 
-def sections(text: str, where: str) -> tuple[Record, list[Record], str]:
+def sections(text: str, where: str) -> Sections:
     """Cut the text into its header, its trees and what follows them."""
     head, _, body = text.partition("\n\n")
     first, *lines = head.split("\n")

@@ -85,11 +85,6 @@ AGAIN = "CachedNode"
 GENERATORS = {f'"{name}"' for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")}
 
 
-def from_file(path: Path, target: Category | None) -> TreeEnsemble:
-    """Import the classifier in a file."""
-    return _imported(path, _opened(path), target)
-
-
 def file_probability(path: Path, target: Category, X: Any) -> Any:
     """Ask scikit-learn itself."""
     return sklearn.probability(load(path), target, X)
@@ -97,13 +92,14 @@ def file_probability(path: Path, target: Category, X: Any) -> Any:
 
 def load(path: Path) -> Any:
     """Load the classifier in a file, alive; every node of its trees has been checked."""
-    model = _opened(path)
+    model = parse_file(path)
     labels = class_labels(model) if hasattr(model, "classes_") else [None]
-    _imported(path, model, labels[0])
+    from_parsed(model, path, labels[0])
     return model
 
 
-def _imported(path: Path, model: Any, target: Category | None) -> TreeEnsemble:
+def from_parsed(model: Any, path: Path, target: Category | None) -> TreeEnsemble:
+    """Import the classifier that `parse_file` made of a file."""
     try:
         _check_binning(model)
         ensemble = sklearn.from_model(model, target)
@@ -135,7 +131,8 @@ def _check_binning(model: Any) -> None:
 # --- parse, audit, construct ----------------------------------------------------------------------
 
 
-def _opened(path: Path) -> Any:
+def parse_file(path: Path) -> Any:
+    """Make the classifier in a file, of types on a fixed list; its trees are yet unchecked."""
     data = path.read_bytes()
     schema: Any = None
     try:

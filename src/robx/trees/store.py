@@ -64,7 +64,7 @@ def save(ensemble: TreeEnsemble, path: Path) -> None:
         temporary.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
 
 
-def from_file(path: Path, target: Category | None) -> TreeEnsemble:
+def parse_file(path: Path) -> TreeEnsemble:
     """Read an ensemble back, and check it as if a stranger had written it."""
     where = f"The file {path.name}"
     magic, _, rest = path.read_bytes().partition(b"\n")
@@ -80,10 +80,15 @@ def from_file(path: Path, target: Category | None) -> TreeEnsemble:
     ensemble = TreeEnsemble(**{**header, "columns": columns, **_read_arrays(root, body)})
     if _digest(root.any("ensemble"), root.any("arrays"), body) != root.text("digest"):
         raise InvalidModel(f"{where} is damaged: its contents do not match its digest.")
+    return ensemble
+
+
+def from_parsed(ensemble: TreeEnsemble, path: Path, target: Category | None) -> TreeEnsemble:
+    """Give the ensemble that `parse_file` read, if it scores the target."""
     if target is not None and target != ensemble.target:
         raise InvalidInput(
-            f"{where} scores the probability of {ensemble.target!r}, not of {target!r}. Import "
-            "the original model again with that target."
+            f"The file {path.name} scores the probability of {ensemble.target!r}, not of "
+            f"{target!r}. Import the original model again with that target."
         )
     return ensemble
 

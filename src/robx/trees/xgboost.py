@@ -76,12 +76,16 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     )
 
 
-def from_file(path: Path, target: Category | None) -> TreeEnsemble:
-    """Import a saved `.json` or `.ubj` model, as `XGBClassifier.load_model` would score it."""
+def parse_file(path: Path) -> Record:
+    """Read a saved `.json` or `.ubj` model."""
     data = path.read_bytes()
     where = f"The XGBoost model {path.name}"
-    tree = parse_ubjson(data, where) if path.suffix == ".ubj" else parse_json(data, where)
-    return _parse(tree, target, kind=f"{path.suffix} file", stop_at_best=True)
+    return parse_ubjson(data, where) if path.suffix == ".ubj" else parse_json(data, where)
+
+
+def from_parsed(parsed: Record, path: Path, target: Category | None) -> TreeEnsemble:
+    """Import what `parse_file` read, as `XGBClassifier.load_model` would score it."""
+    return _parse(parsed, target, kind=f"{path.suffix} file", stop_at_best=True)
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:

@@ -21,6 +21,7 @@ from oracles import toy_data, with_missing
 from robx import Feature, InvalidInput, Problem, Schema, Status, UnsupportedModel
 from robx.methods.baselines.feature_tweaking import FeatureTweaking
 from robx.methods.leaf_space import LeafSpace
+from speed import tries
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +58,7 @@ class TestFeatureTweaking(MethodContract):
     needs_trees = True
 
 
+@pytest.mark.slow
 class TestFeatureTweakingInL2(MethodContract):
     method = FeatureTweaking(norm=2)
     needs_trees = True
@@ -275,7 +277,8 @@ MIXED = mixed_models()
 def test_answers_keep_any_schema_and_are_accepted_by_the_model_itself(name: str) -> None:
     model, table = MIXED[name]
     n_ok, seen = 0, set()
-    for seed in range(60):
+    n_seeds = tries(60, 10)
+    for seed in range(n_seeds):
         rng = np.random.default_rng(seed)
         problem = Problem(model, table, random_schema(table, rng))
         people = table.iloc[rng.permutation(len(table))[:8]]
@@ -297,7 +300,7 @@ def test_answers_keep_any_schema_and_are_accepted_by_the_model_itself(name: str)
             mine = np.tile(own[i], (len(table), 1))
             fitted = problem.rules.settle(problem.training, mine, (low, high))
             assert not problem.gate.accepts(fitted).any()
-    assert n_ok > 60
+    assert n_ok > n_seeds
     assert {Status.OK, Status.INFEASIBLE} <= seen
 
 

@@ -180,7 +180,7 @@ def test_the_table_says_of_everybody_what_is_known() -> None:
 def test_other_ways_can_be_opened() -> None:
     text = "".join(rows_of(rich()))
     assert text.count("<details>") == 1
-    assert "<summary>1 other way</summary>" in text
+    assert "<summary>1 alternative</summary>" in text
     assert "<bdi>amount</bdi>: <bdi>500</bdi> → <bdi>90</bdi>" in text
     assert "Answered, cost 1.25, score 0.95" in text
 
@@ -203,18 +203,16 @@ def test_every_name_and_value_keeps_its_own_direction() -> None:
 
 
 def test_what_else_was_measured_stands_below_the_stability() -> None:
-    answers = made(
-        measured={"retraining_margin": np.full(8, 5.25), "outlier_score": np.full(8, 1.0)}
-    )
+    answers = made(measured={"margin": np.full(8, 5.25), "outlier score": np.full(8, 1.0)})
     rows = [seen(row) for row in rows_of(report(answers).html)]
-    assert rows[0][6] == "0.81 steadiness 5.25 oddity 1.00"
+    assert rows[0][6] == "0.81 margin 5.25 outlier score 1.00"
     assert rows[-1][6] == "0.85"
 
 
 def test_who_has_no_row_on_paper_is_named_there() -> None:
     text = report(made()).html
     assert [row.startswith('<tr class="fine">') for row in rows_of(text)] == [False] * 7 + [True]
-    said = "Without a row, as the model accepts them already, is 1 applicant: <bdi>ann</bdi>."
+    said = "Already accepted, and not listed here: 1 applicant: <bdi>ann</bdi>."
     assert f'<p class="paper">{said}</p>' in text
     some = made()
     times = 70
@@ -230,7 +228,7 @@ def test_who_has_no_row_on_paper_is_named_there() -> None:
         **arrays,
     )
     (paper,) = re.findall(r'<p class="paper">(.*?)</p>', report(many).html)
-    assert paper.startswith("Without a row, as the model accepts them already, are 70 applicants:")
+    assert paper.startswith("Already accepted, and not listed here: 70 applicants:")
     assert paper.endswith("<bdi>59</bdi> and 10 more.")
     assert paper.count("<bdi>") == 60
 
@@ -257,7 +255,8 @@ def test_weight_and_noise_have_columns_only_where_they_are_stated() -> None:
 
 def test_the_example_is_also_said_in_words() -> None:
     text = report(made()).html
-    example = text[text.index("One answer: applicant bob") :].split("</figure>")[0]
+    title = "A typical (median-cost) answer: applicant bob"
+    example = text[text.index(title) :].split("</figure>")[0]
     said = "<li><bdi>savings</bdi>: <bdi>none</bdi> → <bdi>some</bdi></li>"
     assert said in example.split("</svg>")[1]
 

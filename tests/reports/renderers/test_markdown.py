@@ -42,7 +42,7 @@ def test_the_declined_are_listed_and_the_accepted_only_counted() -> None:
         *("bob", "Answered", "savings: none → some", "1", "0.50", "0.80", "0.81", "10 ≥ 82.9%")
     ]
     assert "| Already accepted | 1 |" in text
-    assert "1 applicant whom the model accepts already is left out." in text
+    assert "Already accepted, and not listed: 1 applicant." in text
 
 
 def test_other_ways_stand_with_the_first() -> None:
@@ -67,7 +67,7 @@ def test_the_words_of_the_summary_are_all_there() -> None:
 
 
 def test_what_the_page_says_of_nothing_is_said_here_too() -> None:
-    assert "## How sure it is\n\nNothing was measured: no retrained" in report(made()).markdown
+    assert "## Reliability\n\nNothing was measured: no retrained" in report(made()).markdown
 
 
 def test_columns_for_models_are_there_only_where_models_are() -> None:
@@ -80,8 +80,8 @@ def test_columns_for_models_are_there_only_where_models_are() -> None:
 
 
 def test_what_else_was_measured_stands_with_the_stability() -> None:
-    answers = made(measured={"retraining_margin": np.full(8, 5.25)})
-    assert "| 0.81 (steadiness 5.25) |" in report(answers).markdown
+    answers = made(measured={"margin": np.full(8, 5.25)})
+    assert "| 0.81 (margin 5.25) |" in report(answers).markdown
 
 
 def test_units_weights_and_checked_models_are_told() -> None:

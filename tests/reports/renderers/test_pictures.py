@@ -56,7 +56,12 @@ def test_a_bound_that_is_not_stated_is_endless_and_a_category_has_none(
             "title": EVIL,
             "rows": [{"method": EVIL, "validity": 0.9, "cost_l1": 0.5, "low": None, "high": None}],
         },
-        {"kind": "answers", "title": EVIL, "tau": 0.5, "rows": [{"score": 0.5, "stability": 0.7}]},
+        {
+            "kind": "answers",
+            "title": EVIL,
+            "tau": 0.5,
+            "rows": records(bin_table(pd.DataFrame({"score": [0.5], "stability": [0.7]}), 0.5)),
+        },
     ],
     ids=lambda picture: str(picture["kind"]),
 )
@@ -65,7 +70,6 @@ def test_every_picture_is_sound_and_has_its_title(picture: dict[str, Any]) -> No
     root = ET.fromstring(text)  # noqa: S314 - our own text
     assert root.tag.endswith("svg")
     assert root.get("role") == "img"
-    said = [root.get("aria-label") or "", *(element.text or "" for element in root)]
-    assert any(one.startswith(EVIL) for one in said)
+    assert any((element.text or "").startswith(EVIL) for element in root)
     assert "<img" not in text
     assert drawn(picture) == text

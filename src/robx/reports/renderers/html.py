@@ -1,7 +1,7 @@
 """The summary as one page: templates, style and script are put together into one text.
 
-Templates only place what they are given. What has to be said in another form on the page than in
-the summary is worked out in `_view`.
+Templates only place what they are given. `_view` prepares what the page shows in another form than
+the summary.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from robx.answers.notebook import isolated
-from robx.reports.applicants import OUTCOMES
 from robx.reports.figures import counted, number, rounded_down
+from robx.reports.outcomes import outcome_of
 from robx.reports.renderers.pictures import drawn
 from robx.reports.settings import extra
 
@@ -26,17 +26,15 @@ Plain = dict[str, Any]
 HERE = Path(__file__).parent
 #: Parts of the page, in order: the name of the template, and the title.
 PARTS = {
-    "outcomes": "How it ended",
-    "validity": "How sure it is",
-    "pictures": "What is asked",
+    "outcomes": "Outcomes",
+    "validity": "Reliability",
+    "pictures": "What the answers ask for",
     "applicants": "Applicants",
-    "settings": "Settings, and why",
+    "settings": "Settings and reasons",
     "limits": "Limits",
-    "provenance": "Where this comes from",
+    "provenance": "Provenance",
 }
-#: The shade of each outcome.
-TONES = {status: tone for tone, status in enumerate(OUTCOMES)}
-#: Names to print of those who have no row on paper.
+#: How many names to print of those who have no row on paper.
 MOST_NAMES = 60
 #: Pictures that take the whole width.
 BROAD = {"example", "support"}
@@ -83,7 +81,7 @@ def _view(summary: Plain) -> Plain:
         "parts": [{"id": name, "title": PARTS[name]} for name in parts],
         "version": versions.get("robx"),
         "outcomes": [
-            {**row, "tone": TONES[row["status"]], "people_said": f"{row['people']:,}"}
+            {**row, "tone": outcome_of(row["status"]).tone, "people_said": f"{row['people']:,}"}
             for row in summary["outcomes"]
         ],
         "validity": [{**row, "range": _range(row)} for row in summary["validity"]],
@@ -95,7 +93,7 @@ def _view(summary: Plain) -> Plain:
 
 
 def _policy(script: str) -> str:
-    """Allow this page its own style and this one script, and nothing else."""
+    """Allow the page its own style and this one script, and nothing else."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
@@ -104,37 +102,29 @@ def _policy(script: str) -> str:
 
 
 def _range(row: Plain) -> Plain | None:
-    """Place a share and its interval on a track of 100 per cent."""
+    """Place a share and its interval on a scale from 0 to 100%."""
     if row["value"] is None or row["low"] is None:
         return None
-    left, right = 100 * row["low"], 100 * row["high"]
-    return {
-        "left": f"{left:.2f}",
-        "width": f"{right - left:.2f}",
-        "at": f"{100 * row['value']:.2f}",
-    }
+    places = {"left": row["low"], "width": row["high"] - row["low"], "at": row["value"]}
+    return {name: f"{100 * share:.2f}" for name, share in places.items()}
 
 
 def _person(row: Plain) -> Plain:
     return {
         **row,
         "bound": rounded_down(row["validity_bound"]),
-        "others": counted(len(row["alternatives"]), "other way", "other ways"),
+        "others": counted(len(row["alternatives"]), "alternative"),
     }
 
 
 def _accepted(rows: list[Plain]) -> Plain | None:
-    """Name those who are accepted already, as on paper they have no rows."""
+    """Name those who are accepted already, who have no rows on paper."""
     names = [row["applicant"] for row in rows if row["status"] == "already accepted"]
     if not names:
         return None
     more = len(names) - MOST_NAMES
     return {
-        "said": f"Without a row, as the model accepts them already, {_are(len(names))}",
+        "said": f"Already accepted, and not listed here: {counted(len(names), 'applicant')}",
         "names": names[:MOST_NAMES],
         "rest": f" and {more:,} more" if more > 0 else "",
     }
-
-
-def _are(n: int) -> str:
-    return f"{'is' if n == 1 else 'are'} {counted(n, 'applicant')}"

@@ -12,9 +12,9 @@ from robx.reports.settings import extra
 
 Plain = dict[str, Any]
 
-#: Signs that mean something in Markdown.
+#: Signs that have a meaning in Markdown.
 SIGNS = re.compile(r"([\\`*_\[\]|#~$])")
-#: Behind an at sign, so that nobody is called who has that name; it is not seen.
+#: Invisible, behind an at sign, so that it mentions nobody.
 JOINER = "\N{WORD JOINER}"
 
 
@@ -47,7 +47,7 @@ def _first_lines(summary: Plain) -> list[str]:
 
 def _outcomes(summary: Plain) -> list[str]:
     rows = [(row["outcome"], row["people"], row["meaning"]) for row in summary["outcomes"]]
-    blocks = ["## How it ended", _table(["Outcome", "People", "What it means"], rows, {1})]
+    blocks = ["## Outcomes", _table(["Outcome", "People", "Meaning"], rows, {1})]
     if summary["reasons"]:
         why = [(row["outcome"], _reason(row), row["people"]) for row in summary["reasons"]]
         blocks.append(_table(["Outcome", "Reason", "People"], why, {2}))
@@ -60,12 +60,12 @@ def _reason(row: Plain) -> str:
 
 
 def _validity(summary: Plain) -> list[str]:
-    blocks = ["## How sure it is", *map(_text, summary["about_validity"])]
+    blocks = ["## Reliability", *map(_text, summary["about_validity"])]
     cells = [
         (row["name"], row["said"] or "none", row["between"], _meaning(row))
         for row in summary["validity"]
     ]
-    head = ["Share", "Value", "Interval", "What it means"]
+    head = ["Share", "Value", "Interval", "Meaning"]
     return [*blocks, _table(head, cells, {1, 2})] if cells else blocks
 
 
@@ -74,16 +74,15 @@ def _meaning(row: Plain) -> str:
 
 
 def _asked(pictures: list[Plain]) -> list[str]:
-    """Say in a table what the first picture shows, and in words what the example does."""
+    """Give the first picture as a table, and the example in words."""
     blocks = []
     for one in pictures:
         if one["kind"] == "asked":
             rows = [(row["feature"], row["people"], percent(row["share"])) for row in one["rows"]]
             table = _table(["Feature", "People", "Share"], rows, {1, 2})
-            blocks += ["## What is asked", _text(one["words"]), table]
+            blocks += ["## What the answers ask for", _text(one["words"]), table]
         if one["kind"] == "example":
-            said = f"{one['title']}. {one['words']} {'; '.join(one['changes'])}."
-            blocks.append(_text(said))
+            blocks.append(_text(f"{one['title']}. {'; '.join(one['changes'])}."))
     return blocks
 
 
@@ -97,9 +96,7 @@ def _applicants(summary: Plain) -> list[str]:
     cells = [[*_applicant(row), *_judged(row, shown)] for row in rows]
     blocks = ["## Applicants", *map(_text, summary["about_applicants"])]
     if left_out:
-        are = "is" if left_out == 1 else "are"
-        whom = counted(left_out, "applicant")
-        blocks.append(f"{whom} whom the model accepts already {are} left out.")
+        blocks.append(f"Already accepted, and not listed: {counted(left_out, 'applicant')}.")
     return [*blocks, _table(head, cells, set(range(3, 8)))] if rows else blocks
 
 
@@ -121,7 +118,7 @@ def _applicant(row: Plain) -> list[str]:
 
 
 def _judged(row: Plain, shown: list[bool]) -> list[str]:
-    """Say what retrained models and new ones make of it, as far as there are any."""
+    """Say whether retrained and new models accept it, as far as there are any."""
     accepting = "" if row["accepting"] is None else f"{row['accepting']} "
     told = [(accepting + rounded_down(row["validity_bound"])).strip(), row["kept_said"]]
     return [cell for cell, there in zip(told, shown, strict=True) if there]
@@ -129,7 +126,7 @@ def _judged(row: Plain, shown: list[bool]) -> list[str]:
 
 def _settings(settings: Plain) -> list[str]:
     return [
-        "## Settings, and why",
+        "## Settings and reasons",
         *map(_text, settings["words"]),
         *_pairs(settings["terms"]),
         *_pairs(settings["parameters"]),
@@ -154,11 +151,11 @@ def _provenance(provenance: Plain) -> list[str]:
     checks = [pairs for pairs in provenance["checks"] if pairs]
     held = "; ".join(provenance["relations"])
     return [
-        "## Where this comes from",
+        "## Provenance",
         *(block for name in ("model", "data", "versions") for block in _pairs(provenance[name])),
         *(block for k, one in enumerate(checks) for block in _pairs(one, f"New model {k + 1}")),
         _table([*head, "Levels"], schema, set(range(3, 3 + len(numbers)))),
-        *([f"Always held: {_text(held)}."] if held else []),
+        *([f"Rules for all features: {_text(held)}."] if held else []),
     ]
 
 
@@ -169,14 +166,14 @@ def _pairs(pairs: list[Plain], name: str = "") -> list[str]:
 def _table(
     head: Sequence[str], rows: Iterable[Sequence[Any]], right: set[int] | None = None
 ) -> str:
-    """Write a table; columns of numbers stand on the right."""
+    """Write a table; columns of numbers are aligned on the right."""
     rule = ["---:" if k in (right or set()) else "---" for k in range(len(head))]
     lines = [head, rule, *([_text(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _text(value: Any) -> str:
-    r"""Take all meaning from signs that Markdown or HTML would read, and keep it in one line.
+    r"""Escape signs that have a meaning in Markdown or HTML, and keep the text in one line.
 
     Examples
     --------

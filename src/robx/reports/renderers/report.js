@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // The table is whole without this script; the script only hides rows and puts them in order.
+  // The table is complete without this script, which only hides and sorts rows.
   const STEP = 25;
   const table = document.getElementById("people");
   if (!table) return;
@@ -10,7 +10,7 @@
   const outcome = document.getElementById("outcome");
   const shown = document.getElementById("shown");
   const more = document.getElementById("more");
-  // Who, how it ended, what to change and why not: numbers are put in order, not searched.
+  // Name, outcome, changes and reason: numbers are sorted, not searched.
   const WORDS = "th, .s, li, .reason";
   const said = (row) => Array.from(row.querySelectorAll(WORDS), (one) => one.textContent).join("\n");
   const texts = new Map(rows.map((row) => [row, said(row).toLowerCase()]));
@@ -73,7 +73,7 @@
   show();
 })();
 (() => {
-  // On paper nothing can be opened, so everything is open.
+  // Nothing can be opened on paper, so everything is open.
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = Array.from(document.querySelectorAll("details:not([open])"));

@@ -1,0 +1,29 @@
+"""What `make test` leaves to `make test-all`: slow cases, and most examples of a property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+#: Examples of a property in `make test`.
+FEW = 20
+
+
+def slow_but(quick: Iterable[Any], every: Iterable[Any]) -> list[Any]:
+    """Give all parameters of a test, those that are not quick marked as slow."""
+    quick, every = list(quick), list(every)
+    assert all(one in every for one in quick), quick
+    return [one if one in quick else pytest.param(one, marks=pytest.mark.slow) for one in every]
+
+
+def tries(often: int, few: int = FEW) -> int:
+    """How many examples to try of a property: few, or as often as `make test-all` does."""
+    return often if settings.get_current_profile_name() == "all" else min(often, few)
+
+
+def examples(often: int = 100, few: int = FEW, **more: Any) -> settings:
+    """Decorate a property that `make test-all` tries so often."""
+    return settings(max_examples=tries(often, few), **more)
