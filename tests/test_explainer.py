@@ -244,7 +244,7 @@ def test_applicants_whom_the_model_refuses_stop_nobody() -> None:
     assert not answer.certificate.covers[1]
 
 
-# --- at the door ----------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_what_stands_in_the_way_is_named() -> None:
     assert answer.reason[0] == "no point that keeps every rule scores above 0.5"
 
 
-# --- at the door ---------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_a_black_box_is_refused() -> None:

@@ -151,7 +151,7 @@ def test_a_relation_is_kept_by_falling_back_to_the_row() -> None:
     assert answer.points[0].tolist() == [8.0, 9.0]
 
 
-# --- at the door ---------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_a_black_box_is_refused() -> None:

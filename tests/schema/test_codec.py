@@ -102,7 +102,7 @@ def test_dtypes_say_what_a_column_can_hold() -> None:
         }
     )
     codec = codec_of(table, tuple(map(Feature, "acdeb")))
-    low, high = codec.room.tolist()
+    low, high = codec.storable.tolist()
     assert low == [-128, -np.inf, 0, -32768, 0]
     assert high[0] == 127
     assert high[1:] == [np.inf, np.nextafter(2.0**64, 0), 32767, 1]

@@ -108,7 +108,7 @@ def _dearest(problem: Problem, applicants: Applicants, answer: SearchResult) -> 
 
 
 def _holding(applicants: Applicants, held: Bools) -> Applicants:
-    """Leave no room to what is held."""
+    """Let what is held stay as it is."""
     low = np.where(held, applicants.matrix, applicants.low)
     return replace(applicants, low=low, high=np.where(held, applicants.matrix, applicants.high))
 

@@ -150,6 +150,7 @@ class Frugal(Method):
         found = SearchResult.nothing(applicants)
         why = test.reason(self._level(), self.typical)
         found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "why": why, "models": []}
+        found.notes["terms"] = test.terms()
         if test.panel is not None:
             found.notes["models"] = test.panel.digests()
             problem.used_models.add(test.panel.models)

@@ -43,6 +43,13 @@ MOST_ROWS = 20_000
 BESIDE_MODELS = 2 / 3
 #: The local outlier factor as the evaluation takes it.
 NEIGHBOURS = 20
+#: What is measured beyond stability, for whoever reads an answer.
+TERMS = {
+    "retraining_margin": "How many standard deviations the mean score of the retrained models is "
+    "above the threshold.",
+    "outlier_score": "How unusual the answer is among the accepted training rows, by the local "
+    "outlier factor or an isolation forest; typical rows score low.",
+}
 #: Fewer accepted rows tell nothing about what is typical.
 MIN_ROWS = 10
 
@@ -156,6 +163,10 @@ class RobustnessTest:
         if self.outliers is not None:
             out["outlier_score"] = self.outliers(points)
         return out
+
+    def terms(self) -> dict[str, str]:
+        """Say what the names in `measured` mean."""
+        return {name: TERMS[name] for name in self.measured(self.problem.support.rows[:0])}
 
     def words(self) -> str:
         """Say what is asked."""

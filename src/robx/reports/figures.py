@@ -50,6 +50,17 @@ def rounded_down(share: float | None) -> str:
     return "" if share is None else f"≥ {math.floor(1000 * share + SLACK) / 10:g}%"
 
 
+def spoken(name: str) -> str:
+    """Say the name of something that was measured.
+
+    Examples
+    --------
+    >>> spoken("outlier_score")
+    'outlier score'
+    """
+    return name.replace("_", " ")
+
+
 def counted(count: int, one: str, many: str = "") -> str:
     """Count things.
 

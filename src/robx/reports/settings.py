@@ -8,7 +8,7 @@ from typing import Any
 from robx.answers import Counterfactuals
 from robx.parameters import is_number
 from robx.promises import Check
-from robx.reports.figures import counted
+from robx.reports.figures import counted, spoken
 
 Plain = dict[str, Any]
 #: What is recorded of retrained models, and what a report calls it.
@@ -75,7 +75,7 @@ def chosen(answers: Counterfactuals) -> Plain:
         "target": origin.get("target"),
         "threshold": origin.get("threshold"),
         "words": says,
-        "terms": [_pair(name, str(text)) for name, text in defined.items()],
+        "terms": [_pair(spoken(name), str(text)) for name, text in defined.items()],
         "parameters": [_pair(name, _said(value)) for name, value in settings.items()],
     }
 

@@ -99,9 +99,9 @@ class Codec:
         return np.array([s.is_single for s in self._storage], dtype=bool)
 
     @cached_property
-    def room(self) -> Floats:
+    def storable(self) -> Floats:
         """Least and greatest value that each column's dtype holds: (2, d) float64."""
-        return np.array([_room(storage) for storage in self._storage], dtype=np.float64).T
+        return np.array([_storable(storage) for storage in self._storage], dtype=np.float64).T
 
     def read(self, X: Any, what: str) -> Floats:
         """Read a table: (n, d) float64, never the caller's own memory."""
@@ -159,7 +159,7 @@ class Codec:
         return rewrite_and_read(X, self._ordered, changed, self.values(after), after)
 
 
-def _room(storage: Storage) -> tuple[float, float]:
+def _storable(storage: Storage) -> tuple[float, float]:
     if storage.is_boolean:
         return 0.0, 1.0
     if storage.is_integer:

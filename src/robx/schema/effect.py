@@ -115,7 +115,7 @@ class Effects(Constraint):
     effects : sequence of Effect
     names : d names of columns
     low, high : (d,) float64
-        What the columns may hold: stated ranges, and what their dtypes have room for.
+        What the columns may hold: stated ranges, and what their dtypes can store.
     on_grid : function
         Brings values of one column, (n,), onto what it can hold: ``on_grid(j, wanted, own)``.
     """

@@ -43,7 +43,7 @@ class Rules:
     seen : (2, d) float64
         Least and greatest value in the training table. Advice does not lead beyond these, nor,
         where the applicant is beyond already, further out.
-    room : (2, d) float64
+    storable : (2, d) float64
         Least and greatest value that the columns' dtypes hold.
     """
 
@@ -54,7 +54,7 @@ class Rules:
     whole: Bools
     single: Bools
     seen: Floats
-    room: Floats
+    storable: Floats
 
     # --- arrays ----------------------------------------------------------------------------------
 
@@ -94,9 +94,10 @@ class Rules:
     def effects_in_numbers(self) -> Effects:
         """The effects as arrays."""
         names = [feature.name for feature in self.features]
-        low = np.fmax([-np.inf if f.low is None else f.low for f in self.features], self.room[0])
-        high = np.fmin([np.inf if f.high is None else f.high for f in self.features], self.room[1])
-        return Effects(self.effects, names, low, high, self._on_grid)
+        low = [-np.inf if f.low is None else f.low for f in self.features]
+        high = [np.inf if f.high is None else f.high for f in self.features]
+        ends = np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
+        return Effects(self.effects, names, *ends, self._on_grid)
 
     @cached_property
     def relations_in_numbers(self) -> Relations:
@@ -110,10 +111,10 @@ class Rules:
         return np.asarray(np.any([none, *(c.follows for c in self.constraints)], axis=0))
 
     def _on_grid(self, j: int, wanted: Floats, own: Floats) -> Floats:
-        """Bring values of one column onto its grid, within what its dtype has room for: (n,)."""
+        """Bring values of one column onto its grid, within what its dtype can store: (n,)."""
         kind, numerator, denominator, single, start, levels = self.grid
         out = np.empty((len(wanted), 1))
-        low, high = (np.full((len(wanted), 1), end[j]) for end in self.room)
+        low, high = (np.full((len(wanted), 1), end[j]) for end in self.storable)
         one, listed = slice(j, j + 1), levels[start[j] : start[j + 1]]
         grids.snap(
             np.ascontiguousarray(wanted[:, None]),
@@ -241,7 +242,7 @@ class Rules:
 
     def _bounds(self, X: Floats, seen: Floats) -> tuple[Floats, Floats]:
         low, high = np.fmin(X, seen[0]), np.fmax(X, seen[1])
-        room = np.fmin(X, self.room[0]), np.fmax(X, self.room[1])
+        storable = np.fmin(X, self.storable[0]), np.fmax(X, self.storable[1])
         for j, f in enumerate(self.features):
             if f.kind == "categorical":
                 low[:, j], high[:, j] = -np.inf, np.inf
@@ -254,7 +255,7 @@ class Rules:
                 low[:, j] = np.fmax(low[:, j], X[:, j])
             if f.change in {"none", "decrease"}:
                 high[:, j] = np.fmin(high[:, j], X[:, j])
-        low, high = np.fmax(low, room[0]), np.fmin(high, room[1])
+        low, high = np.fmax(low, storable[0]), np.fmin(high, storable[1])
         nowhere = ((low > high) | self.follows) & ~np.isnan(X)
         return np.where(nowhere, X, low), np.where(nowhere, X, high)
 

@@ -386,7 +386,7 @@ class Schema:
             codec.whole,
             codec.single,
             seen,
-            codec.room,
+            codec.storable,
         )
 
     def _codec(self, X: Any) -> Codec:

@@ -407,7 +407,7 @@ def test_a_bar_that_nothing_reaches_is_named() -> None:
     assert set(answer.reason) == {"no point within what was seen scores above 0.99"}
 
 
-# --- at the door ---------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_a_black_box_is_refused() -> None:

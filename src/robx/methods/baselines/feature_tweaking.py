@@ -174,8 +174,8 @@ class _Tried:
 def _candidates(space: LeafSpace, person: Applicants, now: Floats, most: int) -> Floats:
     """Tweaks of a point for one applicant, from cheap to dear, each once: (m, d)."""
     ways = tweaks.CHOICES if len(space.moves.code) or len(space.moves.group_member) else 1
-    room = min(most, ways * space.ensemble.n_leaves)
-    points, cost = np.empty((room, len(now))), np.empty(room)
+    n_slots = min(most, ways * space.ensemble.n_leaves)
+    points, cost = np.empty((n_slots, len(now))), np.empty(n_slots)
     who = leaf_boxes.Person(
         person.matrix[0],
         person.low[0],

@@ -232,12 +232,12 @@ class _Descent:
         tied = rules.relations_in_numbers
         for terms, bound in zip(tied.matrix, tied.bound, strict=True):
             lean = np.where(self.free[rows], terms * rules.scale, 0.0)
-            room = (lean**2).sum(axis=1)
+            squared = (lean**2).sum(axis=1)
             named = self._at(rows)[:, terms != 0] * terms[terms != 0]
             excess = named.sum(axis=1) - bound
             excess += INSIDE * (np.abs(named).sum(axis=1) + abs(bound))
             # A relation with a missing value does not bind.
-            back = np.where(excess > 0, excess, 0.0) / np.where(room > 0, room, 1.0)
+            back = np.where(excess > 0, excess, 0.0) / np.where(squared > 0, squared, 1.0)
             moved = self.offset[rows] - back[:, None] * lean
             self.offset[rows] = np.clip(moved, self.low[rows], self.high[rows])
 

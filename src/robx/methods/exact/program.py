@@ -106,11 +106,11 @@ class Program:
         axis_start = np.cumsum([0, *(len(axis.cost) for axis in self.axes)]).astype(np.int64)
         split_axis = np.zeros(len(e.split_feature), dtype=np.int64)
         left_start = np.zeros(len(e.split_feature), dtype=np.int64)
-        room = 0
+        used = 0
         for a, axis in enumerate(self.axes):
             split_axis[axis.splits] = a
-            left_start[axis.splits] = room + np.arange(len(axis.splits)) * len(axis.cost)
-            room += axis.left.size
+            left_start[axis.splits] = used + np.arange(len(axis.splits)) * len(axis.cost)
+            used += axis.left.size
         left = np.concatenate([axis.left.T.ravel() for axis in self.axes])
         count = 0
         for root, end in itertools.pairwise(e.tree_start):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from robx.metrics import percent
-from robx.reports.figures import counted, number, rounded_down
+from robx.reports.figures import counted, number, rounded_down, spoken
 from robx.reports.settings import extra
 
 Plain = dict[str, Any]
@@ -106,7 +106,9 @@ def _applicant(row: Plain) -> list[str]:
         words += f"; or: {'; '.join(other['changes'])} ({other['said']})"
     if row["reason"]:
         words += f"{' ' if words else ''}({row['reason']})"
-    measured = ", ".join(f"{name} {number(value)}" for name, value in row["measured"].items())
+    measured = ", ".join(
+        f"{spoken(name)} {number(value)}" for name, value in row["measured"].items()
+    )
     return [
         row["applicant"],
         row["outcome"],

@@ -193,7 +193,7 @@ def _list_moves(
 
 @njit(nogil=True, cache=True)
 def _take_slot(heap: AnyInts, costs: AnyFloats, count: int, cost: float) -> int:
-    """Find room for a candidate among the cheapest, and note its cost; -1 if it is not one.
+    """Find a slot for a candidate among the cheapest, and note its cost; -1 if it is not one.
 
     ``heap`` orders the slots, the dearest first: no parent is cheaper than its children.
     """
