@@ -15,14 +15,14 @@ from robx.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-    from robx import BlackBox, TreeEnsemble
     from robx.modelfiles import ModelFile
+    from robx.trees import Model
 
 
 def features_of(
     table: pd.DataFrame,
     path: str,
-    model: TreeEnsemble | BlackBox,
+    model: Model,
     trained_on: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, str]:
     """Choose the model's columns, with its categories, and remark on the choice if necessary.
@@ -30,18 +30,17 @@ def features_of(
     `table` has no labels and no names of applicants; `trained_on` are the columns of the training
     table, by which others are read if the model does not know their names.
     """
-    from robx import BlackBox
     from robx.modelfiles import with_categories
 
-    if isinstance(model, BlackBox):
+    if model.trees is None:
         return table, ""
-    names = model.names if model.named else trained_on
+    names = model.known_names or trained_on
     if names is not None:
         features, said = _by_name(table, path, names)
     else:
-        features, said = _by_place(table, path, len(model.columns))
+        features, said = _by_place(table, path, len(model.trees.columns))
     known: pd.DataFrame = with_categories(features, model, trained_on)
-    columns = dict(zip(names or features.columns, model.columns, strict=True))
+    columns = dict(zip(names or features.columns, model.trees.columns, strict=True))
     for name in known.columns:
         if columns[name].n_codes == 0:
             _refuse_text(known[name], path)
