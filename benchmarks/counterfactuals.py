@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 import naive
 import robx
+from robx.problem import Gate
 from robx.robustness.draws import draw
 
 Bools = NDArray[np.bool_]
@@ -89,14 +90,14 @@ class Twin:
 def count_tests(problem: robx.Problem, method: robx.RobX, people: Floats) -> float:
     """Points that RobX tests for an applicant, those of the support included."""
     tests = len(problem.support) if method.tau == "auto" else 0
-    passes = problem.passes
 
-    def counted(matrix: Floats, tau: float, noise: robx.Noise) -> Bools:
-        nonlocal tests
-        tests += len(matrix)
-        return passes(matrix, tau, noise)
+    class Counting(Gate):
+        def passes(self, points: Floats, tau: float, noise: robx.Noise) -> Bools:
+            nonlocal tests
+            tests += len(points)
+            return super().passes(points, tau, noise)
 
-    problem.passes = counted  # type: ignore[method-assign]
+    problem.gate = Counting(problem.gate.rules, problem.gate.view, problem.gate.threshold)
     method.explain(problem, people)
     return tests / len(people)
 

@@ -70,13 +70,14 @@ class Nice(Method):
             people.matrix,
             norm=self.norm,
             n_wanted=1,
-            bar=bar,
+            cutoff=bar,
             max_tries=self.max_tries,
         )
         report(problem, people, near, found, bar)
         features = _features(problem)
         for i in np.flatnonzero(found.ok):
-            found.answer(i, _copied(problem, people.matrix[i], found.points[i], features, bar))
+            person = people.take(np.array([i]))
+            found.answer(i, _copied(problem, person, found.points[i], features, bar))
         return found
 
 
@@ -89,9 +90,14 @@ def _features(problem: Problem) -> list[NDArray[np.int64]]:
 
 
 def _copied(
-    problem: Problem, own: Floats, goal: Floats, features: list[NDArray[np.int64]], bar: float
+    problem: Problem,
+    person: Applicants,
+    goal: Floats,
+    features: list[NDArray[np.int64]],
+    cutoff: float,
 ) -> Floats:
-    """Copy features of a goal that is above the bar, the best first, until it is passed."""
+    """Copy features of a goal that scores above a cutoff, the best first, until one does too."""
+    own = person.matrix[0]
     point = own.copy()
     left = [columns for columns in features if _differs(own[columns], goal[columns])]
     while len(left) > 1:
@@ -100,10 +106,9 @@ def _copied(
             one[columns] = goal[columns]
         score = problem.gate.score(tries)
         best = int(score.argmax())
-        kept = np.repeat(own[None], len(tries), axis=0)
-        sound = problem.rules.keeps_relations(tries) & problem.is_readable(tries, kept)
-        passed = np.where(sound & (score > bar), score, -np.inf)
-        if passed.max() > bar:
+        _, legal = problem.gate.admit(tries, person, np.zeros(len(tries), np.intp))
+        passed = np.where(legal & (score > cutoff), score, -np.inf)
+        if passed.max() > cutoff:
             return np.asarray(tries[int(passed.argmax())])
         point = tries[best]
         left.pop(best)
@@ -194,9 +199,8 @@ class DiceGenetic(Method):
             if point is None:
                 found.refuse(i, Status.BUDGET, f"DiCE found nothing in {self.tries} tries: {why}")
                 continue
-            own = people.take(np.array([i]))
-            allowed = problem.rules.settle(point[None], own.matrix, own.bounds)
-            if problem.rules.keeps_relations(allowed)[0] and problem.gate.accepts(allowed)[0]:
+            allowed, legal = problem.gate.admit(point[None], people, np.array([i]))
+            if legal[0] and problem.gate.accepts(allowed)[0]:
                 found.answer(i, allowed[0])
             else:
                 reason = "what DiCE found is not accepted once it is allowed"
@@ -255,7 +259,7 @@ def _explainer(problem: Problem, budget: int) -> Any:
         )
         return data, dice_ml.Model(model=asked, backend="sklearn"), asked
 
-    data, model, asked = problem.cached(("dice", budget), make)
+    data, model, asked = problem.memo.get(("dice", budget), make)
     asked.renew()
     return dice_ml.Dice(data, model, method="genetic")
 

@@ -58,7 +58,7 @@ def test_nice_copies_the_best_values_of_the_nearest_row_and_stops(gamma: float |
 
 def test_nice_keeps_a_schema() -> None:
     schema = problem().schema.override(a={"change": "none"}, b={"change": "increase"})
-    table = pd.DataFrame(problem().all_rows, columns=list("abcd"))
+    table = pd.DataFrame(problem().training, columns=list("abcd"))
     bound = robx.Problem(problem().model, table, schema)
     answer = Nice().explain(bound, declined(30))
     assert answer.ok.any()
@@ -113,7 +113,7 @@ def test_dice_starts_again_where_its_population_dies_out(monkeypatch: pytest.Mon
 
 def test_dice_obeys_a_schema_or_has_no_answer() -> None:
     schema = problem().schema.override(a={"change": "none"})
-    table = pd.DataFrame(problem().all_rows, columns=list("abcd"))
+    table = pd.DataFrame(problem().training, columns=list("abcd"))
     bound = robx.Problem(problem().model, table, schema)
     answer = DiceGenetic().explain(bound, declined(4))
     assert (answer.points["a"].to_numpy() == declined(4)["a"].to_numpy()).all()
@@ -123,7 +123,7 @@ def test_dice_obeys_a_schema_or_has_no_answer() -> None:
 
 
 def test_dice_refuses_another_threshold() -> None:
-    table = pd.DataFrame(problem().all_rows, columns=list("abcd"))
+    table = pd.DataFrame(problem().training, columns=list("abcd"))
     other = robx.Problem(problem().model, table, threshold=0.6)
     with pytest.raises(robx.InvalidInput, match="takes a threshold of 0.5, which is DiCE's"):
         DiceGenetic().explain(other, declined(1))
