@@ -78,7 +78,7 @@ def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
             schema=Schema.from_dict(plain["schema"]),
             applicants=unpack(plain["applicants"]),
             points=unpack(plain["points"]),
-            status=_objects([Status(status) for status in plain["status"]]),
+            status=np.array([Status(status) for status in plain["status"]], dtype=object),
             reason=tuple(map(str, plain["reason"])),
             cost=np.array(plain["cost"], dtype=np.float64),
             score=np.array(plain["score"], dtype=np.float64),
@@ -217,10 +217,3 @@ def _metadata(file: Path) -> bytes:
 def _without_nan(values: NDArray[Any]) -> list[Any]:
     """Numbers as JSON has them: None for what is none."""
     return [value if np.isfinite(value) else None for value in values.tolist()]
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Make a list an array of objects, also an empty one."""
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out

@@ -157,7 +157,11 @@ def _of_dtype(dtype: Any, kind: Kind) -> Storage:
     if isinstance(dtype, np.dtype):
         number = dtype.name if dtype.kind in "biuf" else ""
         return Storage(dtype, FAMILIES.get(dtype.kind, "other"), number)
-    known = nw.from_native(_empty(dtype, kind), series_only=True, allow_series=True).dtype
+    if kind == "pyarrow":
+        empty = library("pyarrow").chunked_array([], type=dtype)
+    else:
+        empty = library(kind).Series([], dtype=dtype)
+    known = nw.from_native(empty, series_only=True, allow_series=True).dtype
     name = str(known).lower()
     if known == nw.Boolean:
         return Storage(dtype, "boolean", "bool")
@@ -169,12 +173,6 @@ def _of_dtype(dtype: Any, kind: Kind) -> Storage:
     if known == nw.Categorical:
         return Storage(dtype, "category")
     return Storage(dtype, "text" if known == nw.String else "other")
-
-
-def _empty(dtype: Any, kind: Kind) -> Any:
-    if kind == "pyarrow":
-        return library("pyarrow").chunked_array([], type=dtype)
-    return library(kind).Series([], dtype=dtype)
 
 
 def one_chunk(column: Any) -> Any:
@@ -215,7 +213,10 @@ def settle(training: Storage, own: Storage, kind: Kind, *, same_kind: bool) -> S
             return replace(training, dtype=np.result_type(training.dtype, own.dtype))
         return training
     if own.has_fixed_categories and training.categories:
-        return _fixed_categories(training.categories, training.is_ordered, kind)
+        if kind == "polars":
+            return of_dtype(library("polars").Enum(list(map(str, training.categories))), kind)
+        listed, pd = list(training.categories), library("pandas")
+        return of_dtype(pd.CategoricalDtype(listed, ordered=training.is_ordered), kind)
     if own.family == "other" and (training.is_text or training.is_category):
         text = {"polars": "String", "pyarrow": "string"}.get(kind)
         return of_dtype(getattr(library(kind), text)() if text else np.dtype(object), kind)
@@ -235,12 +236,4 @@ def spell(name: str, kind: Kind, backing: Backing = "plain") -> Storage:
         spelled = {"bool": "boolean", "float16": "Float32"}  # there is no nullable float16
         spelled_so = spelled.get(name, name.title().replace("Uint", "UInt"))
         dtype = library("pandas").api.types.pandas_dtype(spelled_so)
-    return of_dtype(dtype, kind)
-
-
-def _fixed_categories(categories: tuple[Any, ...], is_ordered: bool, kind: Kind) -> Storage:
-    """The storage of a pandas category or a polars Enum with these categories."""
-    if kind == "polars":
-        return of_dtype(library("polars").Enum(list(map(str, categories))), kind)
-    dtype = library("pandas").CategoricalDtype(list(categories), ordered=is_ordered)
     return of_dtype(dtype, kind)
