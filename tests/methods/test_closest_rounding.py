@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import robx
 from robx import Closest, Feature, Problem, Schema, Status
 from robx.methods.exact import demand, search
-from speed import slow_but
+from speed import slow_but, tries
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def test_ties_that_rounding_decides_never_make_a_wrong_bound(
     monkeypatch.setattr(search, "MOST_EXCLUDED", most)
     model, points, bars = tied()
     score = model.score(points)
-    for bar in bars:
+    for bar in bars[: tries(len(bars), 2)]:
         problem, people = dear(bar)
         answer = Closest().explain(problem, people)
         for i, x in enumerate(people):

@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder
 import robx
 from robx import Feature, Problem, Schema, Status
 from robx.methods import Method
+from speed import slow_but
 
 Floats = NDArray[np.float64]
 METHODS: list[Method] = [
@@ -376,7 +377,7 @@ def pipeline() -> tuple[Any, pd.DataFrame]:
     return model.fit(table, worth(words())), table
 
 
-@pytest.mark.parametrize("text", ["str", "object", "category"])
+@pytest.mark.parametrize("text", slow_but(["category"], ["str", "object", "category"]))
 def test_text_goes_through_a_pipeline(text: str) -> None:
     model, table = pipeline()
     train = table.astype({"cat": text})[["code", "cat", "num"]]

@@ -24,7 +24,7 @@ from oracles import (
     with_missing,
 )
 from robx.trees import TreeEnsemble, child
-from speed import examples
+from speed import examples, slow_but
 
 X, Y = toy_data()
 Y3 = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -163,7 +163,7 @@ def test_a_json_file_scores_as_the_model_that_was_saved(tmp_path: Path, policy: 
     assert from_file.score(X).tolist() == robx.import_model(model).score(X).tolist()
 
 
-@pytest.mark.parametrize("ending", ["cbm", "json"])
+@pytest.mark.parametrize("ending", slow_but(["cbm"], ["cbm", "json"]))
 def test_a_file_is_checked_against_catboost_itself(tmp_path: Path, ending: str) -> None:
     model = classifier(loss_function="MultiClass").fit(FRAME, np.array(["a", "b", "c"])[Y3])
     from_file = robx.import_model(

@@ -28,6 +28,7 @@ from oracles import toy_data, with_missing
 from robx.trees import TreeEnsemble
 from robx.trees.catboost import TO_JSON
 from robx.trees.child import LIMITS
+from speed import slow_but
 
 pytestmark = pytest.mark.fuzz
 
@@ -193,7 +194,7 @@ def test_mutated_files(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 7])
-@pytest.mark.parametrize("suffix", [".json", ".ubj", ".txt", ".robx", ".cbm"])
+@pytest.mark.parametrize("suffix", [".json", ".ubj", ".txt", ".robx", *slow_but([], [".cbm"])])
 def test_next_to_nothing_is_refused(suffix: str, size: int, tmp_path: Path) -> None:
     path = tmp_path / f"model{suffix}"
     path.write_bytes(b"{" * size)
