@@ -315,6 +315,7 @@ def _check(e: TreeEnsemble) -> None:
 
 
 def _complaints(e: TreeEnsemble) -> Iterator[str]:
+    """Say what is wrong; each check may rely on those before it, since the first one raises."""
     n_trees, n_classes = len(e.tree_class), len(e.base)
     for name, types in ARRAY_TYPES.items():
         array = getattr(e, name)
@@ -347,20 +348,17 @@ def _complaints(e: TreeEnsemble) -> Iterator[str]:
 def _split_complaints(e: TreeEnsemble) -> Iterator[str]:
     if _outside(e.split_feature, 0, len(e.columns)):
         yield "a split names a column out of range"
-        return
     if np.isnan(e.split_threshold).any():
         yield "a threshold is not a number"
     if _outside(e.split_category, -1, len(e.category_bits)):
         yield "a split names a set of categories out of range"
     if any(not 0 <= column.n_codes < 64 * e.category_bits.shape[1] for column in e.columns):
         yield "a set of categories is too short for its column"
-        return
     codes = np.array([column.n_codes for column in e.columns], dtype=np.int64)
     of_split = codes[e.split_feature] if len(e.split_feature) else np.zeros(0, np.int64)
     if ((of_split > 0) != (e.split_category >= 0)).any():
         yield "a number is split by categories, or a category by a threshold"
-    key = e.split_feature.astype(np.int64)
-    if (np.diff(key) < 0).any():
+    if (np.diff(e.split_feature) < 0).any():
         yield "the splits are not sorted by column"
 
 
@@ -370,13 +368,11 @@ def _shape_complaints(e: TreeEnsemble) -> Iterator[str]:
     is_split = e.node_split >= 0
     if _outside(e.node_split, -len(e.leaf_value), len(e.split_feature)):
         yield "a node names a split or a leaf out of range"
-        return
     if _outside(e.tree_class, 0, len(e.base)):
         yield "a tree adds to a class out of range"
     start = e.tree_start
     if len(start) < 1 or start[0] != 0 or start[-1] != n_nodes or (np.diff(start) < 1).any():
         yield "the trees do not follow one another"
-        return
     # A tree is closed where its leaves outrun its splits by one, and not before its last node.
     open_before = np.concatenate([[0], np.cumsum(np.where(is_split, 1, -1))])
     open_in_tree = open_before[:-1] - np.repeat(open_before[start[:-1]], np.diff(start))
