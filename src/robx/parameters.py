@@ -26,7 +26,7 @@ def is_number(value: Any) -> bool:
 
 
 def require(holds: bool, value: Any, name: str, owner: str, expected: str) -> None:
-    """Refuse a parameter that is not as expected.
+    """Refuse a parameter that is not as expected; an owner of "" is not named.
 
     Examples
     --------
@@ -37,9 +37,8 @@ def require(holds: bool, value: Any, name: str, owner: str, expected: str) -> No
     if not holds:
         shown = repr(value)
         shown = shown if len(shown) <= MOST_LETTERS else type(value).__name__
-        raise InvalidInput(
-            f"The '{name}' parameter of {owner} must be {expected}. Got {shown} instead."
-        )
+        of = f" of {owner}" if owner else ""
+        raise InvalidInput(f"The '{name}' parameter{of} must be {expected}. Got {shown} instead.")
 
 
 def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:

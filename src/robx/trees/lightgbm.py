@@ -28,7 +28,7 @@ from robx.tables import Category, Column, as_pandas
 from robx.trees import child
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import Link, TreeEnsemble
-from robx.trees.lightgbm_text import Sections, integers, numbers, sections
+from robx.trees.lightgbm_text import integers, numbers, sections
 from robx.trees.records import Record
 from robx.trees.targets import choose_target, class_labels, of_class, wrapper_probability
 
@@ -79,7 +79,7 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     return _parse(sections(text, where), target, where=where, kind=kind, classes=classes)
 
 
-def parse_file(path: Path) -> Sections:
+def parse_file(path: Path) -> tuple[Record, list[Record], str]:
     """Read a saved `.txt` model."""
     where = f"The LightGBM model {path.name}"
     try:
@@ -89,7 +89,7 @@ def parse_file(path: Path) -> Sections:
     return sections(text, where)
 
 
-def from_parsed(parsed: Sections, path: Path, target: Category | None) -> TreeEnsemble:
+def from_parsed(parsed: Any, path: Path, target: Category | None) -> TreeEnsemble:
     """Import what `parse_file` read."""
     where = f"The LightGBM model {path.name}"
     return _parse(parsed, target, where=where, kind=f"{path.suffix} file")
@@ -109,7 +109,7 @@ def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | Non
 
 
 def _parse(
-    parsed: Sections,
+    parsed: tuple[Record, list[Record], str],
     target: Category | None,
     *,
     where: str,

@@ -17,8 +17,6 @@ from robx.errors import InvalidModel, UnsupportedModel
 from robx.trees.records import Record
 
 VERSIONS = ("v3", "v4")
-#: The header, the trees, and what follows them.
-Sections = tuple[Record, list[Record], str]
 HEADER_FIELDS = (
     *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx"),
     *("objective", "average_output", "feature_names", "monotone_constraints", "feature_infos"),
@@ -26,7 +24,7 @@ HEADER_FIELDS = (
 )
 
 
-def sections(text: str, where: str) -> Sections:
+def sections(text: str, where: str) -> tuple[Record, list[Record], str]:
     """Cut the text into its header, its trees and what follows them."""
     head, _, body = text.partition("\n\n")
     first, *lines = head.split("\n")
