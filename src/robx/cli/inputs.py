@@ -101,8 +101,8 @@ class Inputs:
         if self.id_column is not None:
             if self.id_column not in table.columns:
                 raise InvalidInput(
-                    f"'{path}' has no column '{self.id_column}' (--id). It has "
-                    f"{listed(table.columns)}."
+                    f"'{path}' has no column '{self.id_column}' that names the applicants (--id). "
+                    f"It has {listed(table)}."
                 )
             names = table[self.id_column]
             if names.isna().any() or names.duplicated().any():

@@ -56,8 +56,8 @@ def n_tests(answers: Counterfactuals) -> int:
 def chosen(answers: Counterfactuals) -> Plain:
     """Say how the answers were found: the method, its test, the reason for it, every setting.
 
-    What a method says of itself stands in the settings: "tau_reason" and "why", and in "terms" the
-    definitions of what it measured.
+    A method explains itself in the settings: by "tau_reason" and "why", and by "terms", definitions
+    of what it measured.
     """
     settings, origin, tau = dict(answers.settings), answers.origin, tau_of(answers)
     reason, why, terms = (settings.pop(name, None) for name in ("tau_reason", "why", "terms"))

@@ -90,7 +90,7 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     return _parse(sections(text, where), target, where=where, kind=kind, classes=classes)
 
 
-def parse_file(path: Path) -> Sections:
+def parse_file(path: Path) -> tuple[Record, list[Record], str]:
     """Read a saved `.txt` model."""
     where = f"The LightGBM model {path.name}"
     try:
@@ -100,7 +100,7 @@ def parse_file(path: Path) -> Sections:
     return sections(text, where)
 
 
-def from_parsed(parsed: Sections, path: Path, target: Category | None) -> TreeEnsemble:
+def from_parsed(parsed: Any, path: Path, target: Category | None) -> TreeEnsemble:
     """Import what `parse_file` read."""
     where = f"The LightGBM model {path.name}"
     return _parse(parsed, target, where=where, kind=f"{path.suffix} file")
@@ -119,7 +119,7 @@ def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | Non
 
 
 def _parse(
-    parsed: Sections,
+    parsed: tuple[Record, list[Record], str],
     target: Category | None,
     *,
     where: str,
