@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import naive
 from robx.kernels import grids
 from robx.problem import Problem
+from robx.problem.model_view import EnsembleView
 from robx.schema import Norm
 from robx.trees import TreeEnsemble
 
@@ -39,6 +40,11 @@ class Applicant:
     low: Floats
     high: Floats
     now: Floats
+
+
+def view_of(problem: Problem) -> EnsembleView:
+    assert isinstance(problem.view, EnsembleView)
+    return problem.view
 
 
 def ensemble_of(problem: Problem) -> TreeEnsemble:
@@ -129,19 +135,19 @@ def options(
 
     there = who.now.copy()
     there[j] = x
-    if who.low[j] <= x <= who.high[j] and follows(problem, path, there, j):
+    if not math.isnan(x) and follows(problem, path, there, j):
         return [x]
     if ensemble.columns[j].is_category:
-        levels = problem.view.codes[j][0] if j in problem.view.codes else np.zeros(0)
+        codes = view_of(problem).codes
+        levels = codes[j][0] if j in codes else np.zeros(0)
         return [float(v) for v in levels if who.low[j] <= v <= who.high[j] and possible(v)]
     found = _numbers(problem, who, asked, j, epsilon * float(problem.rules.scale[j]))
-    # Where zero means "missing", it is a value that one can have, and follows as a missing one.
+    # A member that is not set may mean "missing", and follows as a missing value.
     there[j] = 0.0
-    on_grid = values_of_grid(problem, j, 0.0, 0.0) in ([0.0], None) and not math.isnan(x)
-    in_bounds = who.low[j] <= 0 <= who.high[j] and means_missing(problem, 0.0, j)
-    if on_grid and in_bounds and follows(problem, path, there, j):
+    may_be_unset = problem.rules.is_member[j] and who.low[j] <= 0 <= who.high[j]
+    if may_be_unset and means_missing(problem, 0.0, j) and follows(problem, path, there, j):
         found.append(0.0)
-    return sorted(found, key=lambda v: abs(v - x))[:1]
+    return found[:1]
 
 
 def _numbers(problem: Problem, who: Applicant, asked: Asked, j: int, inside: float) -> list[float]:
@@ -253,19 +259,11 @@ def _into(
     return found
 
 
-def home(problem: Problem, own: Floats) -> Floats:
-    """The nearest values that somebody may have, which are mostly their own."""
-    return np.asarray(
-        problem.rules.settle(own[None], own[None], problem.rules.bounds(own[None]))[0]
-    )
-
-
-def one_step(problem: Problem, own: Floats, epsilon: float, norm: Norm, bar: float) -> float:
+def one_step(problem: Problem, own: Floats, epsilon: float, norm: Norm, cutoff: float) -> float:
     """Cost of the cheapest accepted tweak, or infinity."""
-    start = home(problem, own)
-    points = [point for point, _ in candidates(problem, own, start, epsilon)]
-    stack = np.array([start, *points])
-    good = (problem.gate.score(stack) > bar) & problem.rules.keeps_relations(stack)
+    points = [point for point, _ in candidates(problem, own, own, epsilon)]
+    stack = np.array([own, *points])
+    good = (problem.gate.score(stack) > cutoff) & problem.rules.keeps(stack, stack)
     cost = problem.rules.cost(stack, np.tile(own, (len(stack), 1)), norm)
     return float(cost[good].min(initial=np.inf))
 
@@ -280,10 +278,10 @@ def lead(ensemble: TreeEnsemble, numbers: Floats) -> float:
 
 
 def chain(
-    problem: Problem, own: Floats, epsilon: float, norm: Norm, bar: float, max_steps: int
+    problem: Problem, own: Floats, epsilon: float, norm: Norm, cutoff: float, max_steps: int
 ) -> tuple[int, float]:
     """Number of steps to the first accepted point, and its cost; infinite if there is none."""
-    ensemble, now = ensemble_of(problem), home(problem, own)
+    ensemble, now = ensemble_of(problem), own
 
     def cost(point: Floats) -> float:
         return float(problem.rules.cost(point[None], own[None], norm)[0])
@@ -293,7 +291,7 @@ def chain(
 
     for step in range(1, max_steps + 1):
         points = [point for point, _ in candidates(problem, own, now, epsilon)]
-        accepted = [p for p in points if problem.gate.score(p[None])[0] > bar]
+        accepted = [p for p in points if problem.gate.score(p[None])[0] > cutoff]
         if accepted:
             return step, min(map(cost, accepted))
         better = [p for p in points if margin(p) > margin(now)]
@@ -310,8 +308,7 @@ def best_sums(problem: Problem, own: Floats) -> Floats:
     """The best leaf of each tree that can be reached, summed by class. For columns of numbers."""
     ensemble = ensemble_of(problem)
     low, high = (bound[0] for bound in problem.rules.bounds(own[None]))
-    start = home(problem, own)
-    who = Applicant(start, low, high, start)
+    who = Applicant(own, low, high, own)
     sums = ensemble.base.copy()
     for tree in range(ensemble.n_trees):
         reached = [

@@ -153,7 +153,7 @@ def test_the_code_for_unseen_may_be_listed() -> None:
     [
         (
             {"left": np.array([], dtype=int)},
-            r"Tree 1 has node arrays of different lengths, or none",
+            r"Tree 1 has node arrays of different lengths, or no nodes",
         ),
         ({"right": np.array([2, -1])}, r"Tree 1 has node arrays of different lengths"),
         ({"feature": np.array([0])}, r"Tree 1 has node arrays of different lengths"),

@@ -11,7 +11,8 @@ class Status(StrEnum):
     - ``OK``: there is an answer that keeps every promise.
     - ``ACCEPTED``: the model accepts the applicant as they are.
     - ``UNSTABLE``: the answer is the best that was found, and does not pass the robustness test.
-    - ``PRECLUDED``: it is proved that no point that the schema allows is accepted by the model.
+    - ``PRECLUDED``: it is proved that the model accepts no point that the schema allows, within what
+      was seen in training.
     - ``INFEASIBLE``: the row cannot be answered, or the rules for this applicant rule out all that
       the method knows. Another method may find an answer.
     - ``NOT_FOUND``: the method looked at all that it looks at. A longer search does not help;

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 import robx
+from robx.cli.columns import class_named
 from robx.cli.inputs import model_file
-from robx.cli.labels import class_named
 from robx.cli.options import FILE, takes
 from robx.cli.screen import remark, show_json, show_table, write_table
 

@@ -66,14 +66,14 @@ def demo(folder: str, quiet: bool) -> None:
         "This may change:\n"
     )
     click.echo(f"{schema.fit(today.X)}\n")
-    model = _estimator().fit(*today)
+    model = _trained(today, N_TODAY)
     answer = robx.explain(model, today.X, new.X, y_train=today.y, schema=schema)
     click.echo(f"{answer}\nEach answer must pass this test: {answer.settings['tau_reason']}.\n")
     for i in answer.ok.nonzero()[0][:3]:
         click.echo(f"Applicant {new.X.index[i]}: {answer.words(int(i))}\n")
     click.echo(ADVICE)
 
-    judges = [_retrained(later, seed) for seed in range(1, N_MODELS + 1)]
+    judges = [_trained(later, N_SEEN_LATER, seed) for seed in range(1, N_MODELS + 1)]
     click.echo(
         f"Now the model is trained again {len(judges)} times, each time on {N_SEEN_LATER} of "
         f"{len(later.X)} other people:\n"
@@ -106,17 +106,16 @@ def _german() -> tuple[Rows, Rows, Rows, robx.Schema]:
     return parts[0], parts[1], parts[2], schema
 
 
-def _estimator(seed: int = 0) -> Any:
+def _trained(data: Rows, n_rows: int, seed: int = 0) -> Any:
+    """Train a model, on a random choice of the rows where there are more."""
+    import numpy as np
     from sklearn.ensemble import HistGradientBoostingClassifier as Trees
 
-    return Trees(max_iter=60, max_depth=3, learning_rate=0.15, random_state=seed)
-
-
-def _retrained(later: Rows, seed: int) -> Any:
-    import numpy as np
-
-    rows = np.random.default_rng(seed).choice(len(later.X), N_SEEN_LATER, replace=False)
-    return _estimator(seed).fit(later.X.iloc[rows], later.y.iloc[rows])
+    rows = np.arange(n_rows)
+    if n_rows < len(data.X):
+        rows = np.random.default_rng(seed).choice(len(data.X), n_rows, replace=False)
+    model = Trees(max_iter=60, max_depth=3, learning_rate=0.15, random_state=seed)
+    return model.fit(data.X.iloc[rows], data.y.iloc[rows])
 
 
 def _evaluation(

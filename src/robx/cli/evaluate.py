@@ -9,7 +9,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, made_method, with_inputs
 from robx.cli.options import FILE, METHODS, POSITIVE, MethodName, number_of_models, takes
-from robx.cli.screen import show_json, show_table, shows_progress, write_table
+from robx.cli.screen import show_records, shows_progress, write_table
 
 if TYPE_CHECKING:
     from robx import Rehearsal
@@ -21,11 +21,11 @@ FORMATS |= dict.fromkeys(SHARES, ".1%")
 #: How many models, trained on a base model's own rows, Frugal searches with.
 N_SEARCHING = 16
 #: How the model may change, by the names of `robx.scenarios` and what they take.
-CHANGES: dict[str, tuple[str, tuple[int, ...]]] = {
-    "other-half": ("OtherHalf", ()),
-    "bootstrap": ("Bootstrap", ()),
-    "drop-rows": ("DropRows", (10,)),
-    "new-seed": ("NewSeed", ()),
+CHANGES: dict[str, tuple[Any, ...]] = {
+    "other-half": ("OtherHalf",),
+    "bootstrap": ("Bootstrap",),
+    "drop-rows": ("DropRows", 10),
+    "new-seed": ("NewSeed",),
 }
 
 
@@ -92,22 +92,14 @@ def evaluate(
     table = robx.evaluate(
         study,
         {METHODS[n]: _with_models if n == "frugal" else made_method(n, {}) for n in methods},
-        {name: _scenario(*CHANGES[name]) for name in changes},
+        {name: getattr(robx.scenarios, CHANGES[name][0])(*CHANGES[name][1:]) for name in changes},
         seeds=seeds,
         n_models=n_models,
         log=log,
         progress=shows_progress(inputs.quiet),
     )
     write_table(table, out, quiet=inputs.quiet)
-    shown = overview(table)
-    if as_json:
-        show_json(shown.to_dict("records"))
-    else:
-        show_table(shown, FORMATS)
-
-
-def _scenario(name: str, given: tuple[int, ...]) -> Any:
-    return getattr(robx.scenarios, name)(*given)
+    show_records(overview(table), FORMATS, as_json=as_json)
 
 
 def _with_models(rehearsal: Rehearsal) -> Any:

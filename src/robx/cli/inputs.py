@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import robx
-from robx.cli.features import features_of
-from robx.cli.labels import class_named, coded, read_column, refuse_turned
+from robx.cli.columns import class_named, coded, features_of, read_column, refuse_turned
 from robx.cli.options import METHODS, takes
 from robx.cli.screen import listed, remark
 from robx.errors import InvalidInput

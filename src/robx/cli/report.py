@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 import robx
-from robx.cli.features import features_of
+from robx.cli.columns import features_of
 from robx.cli.inputs import load_models, model_file
 from robx.cli.options import FILE, HELP, NewFile, takes
 from robx.cli.screen import listed, write

@@ -74,6 +74,14 @@ def show_json(value: Any) -> None:
     click.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 
+def show_records(frame: Any, formats: Mapping[str, str], *, as_json: bool) -> None:
+    """Print a pandas table as JSON, or as `show_table` does."""
+    if as_json:
+        show_json(frame.to_dict("records"))
+    else:
+        show_table(frame, formats)
+
+
 def show_table(frame: Any, formats: Mapping[str, str] | None = None, *, indent: str = "") -> None:
     """Print a pandas table without its index: for users on a terminal, for programs elsewhere.
 

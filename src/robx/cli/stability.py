@@ -7,7 +7,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, with_inputs
 from robx.cli.options import FILE, takes
-from robx.cli.screen import show_json, show_table, write, write_table
+from robx.cli.screen import show_records, write, write_table
 
 FORMATS = dict.fromkeys(("score", "mean", "std", "stability"), ".3f")
 
@@ -41,12 +41,7 @@ def stability(
         table["stable"] = (table["score"] > inputs.threshold) & (table["stability"] >= tau)
     table = table.rename_axis("row").reset_index()
     write_table(table, out, quiet=inputs.quiet)
-    write(
-        lambda path: robx.plots.save(robx.plots.histograms(table, tau), path),
-        plot,
-        quiet=inputs.quiet,
-    )
-    if as_json:
-        show_json(table.to_dict("records"))
-    elif out is None:
-        show_table(table, FORMATS)
+    histograms = robx.plots.histograms
+    write(lambda path: robx.plots.save(histograms(table, tau), path), plot, quiet=inputs.quiet)
+    if as_json or out is None:
+        show_records(table, FORMATS, as_json=as_json)

@@ -35,7 +35,7 @@ from robx.kernels.trees import Trees
 
 LOW, HIGH, VALUE, AGAINST, FLOOR, UNKNOWN = range(6)
 OWN, LEAST, MOST, FILL, KIND, NUMERATOR, DENOMINATOR, SINGLE, INSIDE = range(9)
-MISSING, TO_MISSING, UNIT = range(9, 12)
+MISSING, TO_MISSING, UNIT, UNSET = range(9, 13)
 
 
 class RankedTrees(NamedTuple):
@@ -101,8 +101,8 @@ class Person(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def column_table(person: Person, moves: Moves) -> AnyFloats:
-    """What a walk needs to know of each column, side by side: (d, 12)."""
-    out = np.empty((person.own.shape[0], 12))
+    """What a walk needs to know of each column, side by side: (d, 13)."""
+    out = np.empty((person.own.shape[0], 13))
     for j in range(person.own.shape[0]):
         out[j, OWN] = person.own[j]
         out[j, LEAST], out[j, MOST] = person.low[j], person.high[j]
@@ -111,9 +111,11 @@ def column_table(person: Person, moves: Moves) -> AnyFloats:
         out[j, NUMERATOR], out[j, DENOMINATOR] = moves.numerator[j], moves.denominator[j]
         out[j, INSIDE] = moves.inside[j]
         out[j, MISSING], out[j, TO_MISSING] = moves.missing_from[j], moves.missing_to[j]
-        # Whose value means "missing" may follow a path at no cost, wherever its box lies.
+        # What means "missing" may follow a path at no cost, or as 0, wherever its box lies.
         lost = moves.missing_from[j] <= person.own[j] <= moves.missing_to[j]
-        bounded = not moves.is_label[j] and not lost
+        unset = moves.group[j] >= 0 and moves.missing_from[j] <= 0 <= moves.missing_to[j]
+        out[j, UNSET] = unset and person.low[j] <= 0 <= person.high[j]
+        bounded = not moves.is_label[j] and not lost and not unset
         out[j, UNIT] = moves.unit[j] if bounded else 0.0
     return out
 
@@ -134,6 +136,7 @@ def dead_levels(person: Person, moves: Moves) -> AnyInts:
         stays_missing = person.own[j] != person.own[j] and not person.may_fill[j]
         for k in range(moves.code_start[j], moves.code_start[j + 1]):
             allowed = person.low[j] <= moves.code_level[k] <= person.high[j]
+            allowed = allowed or moves.code_level[k] == person.own[j]
             if stays_missing or not allowed or moves.code[k] != moves.code[k]:
                 dead[k] = 1
     return dead
@@ -203,6 +206,11 @@ def place(
     most = min(high, float(columns[j, MOST]))
     if low < x <= high and not first <= x <= last:
         return x
+    if box[j, UNKNOWN] == 0:  # the path is that of a missing value
+        if first <= x <= last:
+            return x
+        if columns[j, UNSET] != 0 and x == x:
+            return 0.0
     if not least <= most or (x != x and columns[j, FILL] == 0):
         return math.nan
     inside = float(columns[j, INSIDE])

@@ -182,8 +182,7 @@ def best_reachable(
     Parameters
     ----------
     X, numbers : (n, d) float64
-        The applicants in the schema's numbers and in the model's. Where their own values are not
-        allowed, the nearest that are.
+        The applicants in the schema's numbers and in the model's.
     low, high : (n, d) float64
         Their bounds.
     may_fill : (n, d) bool

@@ -141,22 +141,15 @@ def xgboost_recipe(file: ParsedFile) -> Told:
         settings["num_parallel_tree"] = parallel
     if any(column.is_category for column in ensemble.columns):
         settings["enable_categorical"] = True
-    weight = _scale_pos_weight(objective)
-    if weight != 1:
-        settings["scale_pos_weight"] = weight
+    loss = objective.record("reg_loss_param") if "reg_loss_param" in objective else None
+    if loss is not None and "scale_pos_weight" in loss and loss.number("scale_pos_weight") != 1:
+        settings["scale_pos_weight"] = loss.number("scale_pos_weight")
     words = (
         f"XGBoost's files do not say how a model was trained: {rounds} rounds, depth {depth} and "
         f"the objective {settings['objective']} are taken from the trees in '{file.path.name}'. "
         "Everything else, such as the learning rate, is XGBoost's default unless you give it"
     )
     return maker, settings, words
-
-
-def _scale_pos_weight(objective: Record) -> float:
-    if "reg_loss_param" not in objective:
-        return 1.0
-    param = objective.record("reg_loss_param")
-    return param.number("scale_pos_weight") if "scale_pos_weight" in param else 1.0
 
 
 def _class_of(library: str, name: str) -> Any:

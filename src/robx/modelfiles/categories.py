@@ -13,9 +13,8 @@ def with_categories(X: Any, model: Model, names: Sequence[str] | None = None) ->
     """Give a table's columns the categories that the model knows, in their order.
 
     A CSV file has text where the training table had categories. Models that know their categories
-    read text as well, but their libraries do not train on it. Categories of text that look like
-    numbers are read as such; and codes such as 00123 are text, which are numbers again where the
-    model takes numbers.
+    read text as well, but their libraries do not train on it. Reading a CSV file turns categories
+    that look like numbers into numbers, and codes such as 00123 into text: both are turned back.
 
     Parameters
     ----------
@@ -28,10 +27,9 @@ def with_categories(X: Any, model: Model, names: Sequence[str] | None = None) ->
     Returns
     -------
     table
-        A pandas frame in which columns are of a category dtype if the model knows their
-        categories and no other value stands in them, and numbers if the model takes those and
-        only digits stand in them. Any other table, and any other column, is as it was: who reads
-        it will say what is wrong.
+        A pandas frame whose columns have a category dtype if the model knows all their values as
+        categories, and are numbers if the model takes numbers and they hold only digits. Any other
+        table or column is unchanged: its reader will say what is wrong.
 
     Examples
     --------
@@ -74,13 +72,13 @@ def _as_trained(values: Any, column: Column) -> Any:
 
 
 def _as_written(value: Any) -> str:
-    """Spell a number as the file did; pandas makes floats of whole ones where some are missing."""
+    """Spell a number as the file did; pandas makes floats of integers if some are missing."""
     is_whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if is_whole else str(value)
 
 
 def _as_numbers(values: Any) -> Any:
-    """Turn text of nothing but digits into numbers; None if it is something else."""
+    """Turn text of only digits into numbers; None if it is something else."""
     import pandas as pd  # noqa: PLC0415
 
     if pd.api.types.is_numeric_dtype(values.dtype) or values.isna().all():

@@ -1,19 +1,29 @@
-"""`ModelFile`: a model file, opened and parsed once, with everything that is made of it."""
+"""`ModelFile`: a model file, parsed once; `estimator_of`: an unfitted classifier like a model."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from robx.errors import InvalidModel, UnsupportedModel
-from robx.modelfiles.recipes import Recipe, estimator_of
+from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
+from robx.modelfiles import boosters
 from robx.tables import Category
 from robx.trees import BlackBox, TreeEnsemble, import_model
 from robx.trees.importer import PICKLES, ParsedFile, check_file, file_parser
+
+#: What the file of each library says about its training.
+READERS = {
+    "robx.trees.xgboost": boosters.xgboost_recipe,
+    "robx.trees.lightgbm": boosters.lightgbm_recipe,
+    "robx.trees.catboost": boosters.catboost_recipe,
+}
 
 
 class ModelFile:
@@ -100,3 +110,99 @@ def _unpickled(file: Path, *, unsafe_pickle: bool) -> Any:
             "predict_proba."
         )
     return model
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train a model again.
+
+    Parameters
+    ----------
+    estimator : unfitted classifier
+        With scikit-learn's interface.
+    words : str
+        Where its settings are known from.
+    """
+
+    estimator: Any
+    words: str
+
+
+def estimator_of(model: Any, parameters: Mapping[str, Any] | None = None) -> Recipe:
+    """Give an unfitted classifier like a model, and say where its settings are known from.
+
+    Parameters
+    ----------
+    model : fitted classifier or ParsedFile
+        A classifier with scikit-learn's interface; of a file, what `ModelFile.model` gives.
+    parameters : mapping, optional
+        Settings of the classifier that you know better; they override what was found.
+
+    Returns
+    -------
+    Recipe
+        Its `estimator` takes labels as the model knows them: 0 and 1 where a file has no names
+        for its classes.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> forest = RandomForestClassifier(50, max_depth=4).fit([[0.0], [1.0]], [0, 1])
+    >>> recipe = estimator_of(forest, {"max_depth": 5})
+    >>> recipe.estimator
+    RandomForestClassifier(max_depth=5, n_estimators=50)
+    >>> print(recipe.words)
+    The model is trained again with its own settings; max_depth as given.
+    """
+    if not isinstance(parameters or {}, Mapping):
+        raise InvalidInput(
+            "The 'parameters' parameter of estimator_of must map names to values. Got "
+            f"{type(parameters).__name__} instead."
+        )
+    given = dict(parameters or {})
+    found = _of_file if isinstance(model, ParsedFile) else _of_classifier
+    estimator, words = found(model, given)
+    known = f"; {', '.join(sorted(given))} as given" if given else ""
+    return Recipe(estimator, f"{words}{known}.")
+
+
+def _of_file(file: ParsedFile, given: dict[str, Any]) -> tuple[Any, str]:
+    if file.parser not in READERS:
+        raise _not_again(f"'{file.path.name}', which holds trees without settings,")
+    maker, settings, words = READERS[file.parser](file)
+    _refuse(set(given) - _names(maker()) - set(settings) - boosters.ALSO_KNOWN, maker.__name__)
+    return maker(**{**settings, **given}), words
+
+
+def _of_classifier(model: Any, given: dict[str, Any]) -> tuple[Any, str]:
+    if not all(hasattr(model, verb) for verb in ("fit", "get_params", "set_params")):
+        raise _not_again(f"A {type(model).__name__}")
+    from sklearn.base import clone  # noqa: PLC0415 - takes long to load
+
+    try:
+        copy = clone(model)
+    except RuntimeError:  # CatBoost with lists among its settings
+        copy = type(model)(**deepcopy(model.get_params()))
+    _refuse(set(given) - _names(copy), type(model).__name__)
+    return copy.set_params(**given), "The model is trained again with its own settings"
+
+
+def _names(estimator: Any) -> set[str]:
+    """All parameters, also those that CatBoost does not list until they are set."""
+    listed = inspect.signature(type(estimator)).parameters.values()
+    named = {p.name for p in listed if p.kind not in {p.VAR_POSITIONAL, p.VAR_KEYWORD}}
+    return named | set(estimator.get_params())
+
+
+def _refuse(unknown: set[str], owner: str) -> None:
+    if unknown:
+        raise InvalidInput(
+            f"{owner} has no parameter {min(unknown)!r}. Its get_params() lists those it has."
+        )
+
+
+def _not_again(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"{what} cannot be trained again: it does not say how it was trained. Pass the original "
+        "model, or a classifier with scikit-learn's interface as estimator."
+    )

@@ -2,7 +2,7 @@
 
 `tables`, `change_tables` and `walk_tables` make tables; `distributions`, `tau_sweeps`, `walk_plot`,
 `changes` and `costs` draw them and return matplotlib Axes; `output` turns these into files and into
-SVG text for a page. `style` and `validation` are shared by all. No figure is known to pyplot: in a
+SVG text for a page. `style` is shared by all. No figure is known to pyplot: in a
 notebook, draw on axes that pyplot made, or show ``IPython.display.HTML(robx.plots.svg(ax))``.
 """
 

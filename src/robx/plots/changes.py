@@ -12,7 +12,6 @@ from robx.arrays import Bools, Floats
 from robx.metrics import percent
 from robx.parameters import check_table
 from robx.plots import style
-from robx.plots.validation import check_ax, numbers
 
 #: Characters in a line of a feature's name, and of the words beside it.
 NAME, WORDS = 24, 36
@@ -58,17 +57,15 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     needed = ["feature", "before", "after", "shift"]
     check_table(table, needed, "before_after", "robx.plots.change_table")
-    check_ax(ax, "before_after")
     said, table, rest = _all_words(table), *_longest(table)
-    shift = numbers(table, "shift", "before_after")
+    shift = style.numbers(table, "shift", "before_after")
     names = [style.wrapped(style.isolated(str(name)), NAME) for name in table["feature"]]
     words = [_beside(str(b), str(a)) for b, a in zip(table["before"], table["after"], strict=True)]
     with style.styled():
         if not names:
-            return _empty(ax, "Nothing changes")
+            return _empty(ax, "before_after", "Nothing changes")
         place, height = style.places(list(zip(names, words, strict=True)))
-        drawn: Axes = style.new_axes(1, 1, (7.4, height + 0.55))[0] if ax is None else ax
-        style.dress(drawn, "x")
+        drawn = style.ax_for(ax, "before_after", (7.4, height + 0.55), "x")
         drawn.set_label(said)
         # A category has no distance: it is drawn as one unit, which is what it costs.
         end = np.where(np.isnan(shift), 1.0, shift)
@@ -93,7 +90,7 @@ def before_after(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _longest(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Give the rows with the longest moves, in their order, and how many others there are."""
-    moves = np.abs(numbers(table, "shift", "before_after"))
+    moves = np.abs(style.numbers(table, "shift", "before_after"))
     order = np.argsort(-np.where(np.isnan(moves), 1.0, moves), kind="stable")
     return table.iloc[np.sort(order[:MOST])], max(len(table) - MOST, 0)
 
@@ -112,9 +109,9 @@ def _all_words(table: pd.DataFrame) -> str:
     return "; ".join(f"{f}: {b} → {a}" for f, b, a in zip(*columns, strict=True)) + "."
 
 
-def _empty(ax: Axes | None, words: str) -> Axes:
+def _empty(ax: Axes | None, owner: str, words: str) -> Axes:
     """Say that there is nothing to draw."""
-    drawn: Axes = style.new_axes(1, 1, (6.4, 1.2))[0] if ax is None else ax
+    drawn = style.ax_for(ax, owner, (6.4, 1.2))
     drawn.set_label(f"{words}.")
     style.say_nothing(drawn, words)
     return drawn
@@ -184,17 +181,15 @@ def asked_features(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     [0.75, 0.25]
     """
     check_table(table, ["feature", "share"], "asked_features", "robx.plots.asked_table")
-    check_ax(ax, "asked_features")
-    share = pd.Series(numbers(table, "share", "asked_features"), index=table.index).fillna(0)
+    share = pd.Series(style.numbers(table, "share", "asked_features"), index=table.index).fillna(0)
     lines = table.assign(share=share).sort_values("share", ascending=False, kind="stable")
     shown, rest = lines.iloc[:MOST], lines.iloc[MOST:]
     names = [style.wrapped(style.isolated(str(name)), NAME) for name in shown["feature"]]
     with style.styled():
         if not names:
-            return _empty(ax, "Nobody is asked to change anything")
+            return _empty(ax, "asked_features", "Nobody is asked to change anything")
         place, height = style.places([[name] for name in names])
-        drawn: Axes = style.new_axes(1, 1, (6.4, height + 0.55))[0] if ax is None else ax
-        style.dress(drawn, "x")
+        drawn = style.ax_for(ax, "asked_features", (6.4, height + 0.55), "x")
         told = zip(shown["feature"], shown["share"], strict=True)
         said = ", ".join(f"{feature} {percent(share)}" for feature, share in told)
         drawn.set_label(f"Share of applicants who are asked to change a feature: {said}.")
@@ -213,10 +208,10 @@ def _draw_shares(ax: Axes, place: Floats, lines: pd.DataFrame) -> None:
     share = lines["share"].to_numpy()
     look: Any = {"height": 0.23, "edgecolor": style.PAPER, "linewidth": 0.6}
     if {"people", *(way[0] for way in WAYS[:3])} <= set(lines.columns):
-        people = np.maximum(numbers(lines, "people", "asked_features"), 1)
+        people = np.maximum(style.numbers(lines, "people", "asked_features"), 1)
         start = np.zeros(len(lines))
         for name, label, colour, hatch in (way for way in WAYS if way[0] in lines):
-            part = share * numbers(lines, name, "asked_features") / people
+            part = share * style.numbers(lines, name, "asked_features") / people
             if part.any():
                 own: Any = {"facecolor": colour, "hatch": hatch, "label": label}
                 ax.barh(place, part, left=start, **own, **look)

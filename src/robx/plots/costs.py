@@ -12,7 +12,6 @@ from robx.errors import InvalidInput
 from robx.metrics import percent
 from robx.parameters import check_table, require
 from robx.plots import style
-from robx.plots.validation import check_ax, numbers
 
 Cost = Literal["cost_l1", "cost_l2", "n_changes"]
 LABELS: dict[str, str] = {
@@ -48,11 +47,9 @@ def frontier(table: pd.DataFrame, ax: Axes | None = None, *, cost: Cost = "cost_
     """
     require(cost in get_args(Cost), cost, "cost", "frontier", "one of " + ", ".join(LABELS))
     check_table(table, ["method", "validity", cost], "frontier", "robx.plots.frontier_table")
-    check_ax(ax, "frontier")
     _one_scenario(table)
     with style.styled():
-        drawn: Axes = style.new_axes(1, 1, (6.4, 4.0))[0] if ax is None else ax
-        style.dress(drawn, "both")
+        drawn = style.ax_for(ax, "frontier", (6.4, 4.0), "both")
         methods = list(dict.fromkeys(table["method"]))
         known = [_curve(drawn, table, name, k, cost) for k, name in enumerate(methods)]
         drawn.set_label(" ".join(said for said, _ in known) or "No methods.")
@@ -85,7 +82,7 @@ def _curve(ax: Axes, table: pd.DataFrame, name: Any, k: int, cost: str) -> tuple
     lines = table[table["method"] == name]
     if "knob" in lines:
         lines = lines.sort_values("knob", kind="stable")
-    x, y = numbers(lines, cost, "frontier"), numbers(lines, "validity", "frontier")
+    x, y = style.numbers(lines, cost, "frontier"), style.numbers(lines, "validity", "frontier")
     colour, sign, dashes = style.SERIES[k % len(style.SERIES)]
     joined = len(lines) > 1 and "knob" in lines and lines["knob"].notna().all()
     errors = {
@@ -104,7 +101,8 @@ def _reach(lines: pd.DataFrame, values: Any, low: str, high: str) -> Any:
     """Give how far an interval reaches down and up, or None without one."""
     if low not in lines or high not in lines:
         return None
-    ends = [values - numbers(lines, low, "frontier"), numbers(lines, high, "frontier") - values]
+    down, up = (style.numbers(lines, name, "frontier") for name in (low, high))
+    ends = [values - down, up - values]
     # An interval of resamples need not contain the value itself.
     return np.nan_to_num(np.maximum(ends, 0.0))
 
@@ -114,8 +112,8 @@ def _label(lines: pd.DataFrame, name: str) -> str:
     label = style.wrapped(name, 40)
     # Matplotlib leaves out of a legend what begins with an underscore.
     label = f" {label}" if label.startswith("_") else label
-    if np.isnan(numbers(lines, "validity", "frontier")).all():
+    if np.isnan(style.numbers(lines, "validity", "frontier")).all():
         return f"{label} (no answers)"
-    coverage = numbers(lines, "coverage", "frontier") if "coverage" in lines else np.ones(1)
+    coverage = style.numbers(lines, "coverage", "frontier") if "coverage" in lines else np.ones(1)
     lowest = np.nanmin(coverage) if not np.isnan(coverage).all() else 1.0
     return label if lowest == 1 else f"{label} ({percent(lowest)} answered)"

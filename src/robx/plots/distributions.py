@@ -14,7 +14,6 @@ from robx.arrays import Floats
 from robx.metrics import percent
 from robx.parameters import check_number, check_table
 from robx.plots import style
-from robx.plots.validation import axes_for, numbers
 
 #: Width of a bar, and the most bars of that width.
 WIDTH, MOST_BARS = 0.05, 200
@@ -55,20 +54,12 @@ def histograms(
 def bin_table(table: pd.DataFrame, tau: float | None = None) -> pd.DataFrame:
     """Count rows in bars, so that a histogram of many rows can be drawn from few numbers.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `histograms` takes it, with at least one of its columns.
-    tau : float, optional
-
-    Returns
-    -------
-    DataFrame
-        A line for each bar of each column: ``column``, ``low`` and ``high`` (its ends), ``rows`` in
-        it that pass, and rows ``below`` tau, at which a bar ends. All lines of a column have the
-        same ``words`` (what its histogram shows) and ``passing`` (the share that reaches tau).
+    The table is as `histograms` takes it, with at least one of its columns. There is a line for
+    each bar of each column: ``column``, ``low`` and ``high`` (its ends), ``rows`` in it that pass,
+    and rows ``below`` tau, at which a bar ends. All lines of a column have the same ``words`` (what
+    its histogram shows) and ``passing`` (the share that reaches tau).
     """
-    columns = {name: numbers(table, name, "histograms") for name in LABELS if name in table}
+    columns = {name: style.numbers(table, name, "histograms") for name in LABELS if name in table}
     columns = {name: values[~np.isnan(values)] for name, values in columns.items()}
     every = np.concatenate(list(columns.values()))
     found = []
@@ -87,12 +78,10 @@ def bin_table(table: pd.DataFrame, tau: float | None = None) -> pd.DataFrame:
 def draw_bins(bins: pd.DataFrame, tau: float | None, axes: Any = None) -> NDArray[np.object_]:
     """Draw what `bin_table` counted; see `histograms`."""
     columns = list(dict.fromkeys(bins["column"]))
-    given = axes_for(axes, len(columns), "histograms")
     with style.styled():
-        size = (2.8 * len(columns), 2.6)
-        drawn = style.new_axes(1, len(columns), size, sharey=True) if given is None else given
+        shape, size = (1, len(columns)), (2.8 * len(columns), 2.6)
+        drawn = style.axes_for(axes, "histograms", shape, size, sharey=True)
         for ax, name in zip(drawn, columns, strict=True):
-            style.dress(ax)
             bars = bins[bins["column"] == name]
             cut = tau if name == "stability" else None
             _bars(ax, bars, cut, style.BLUE if cut == tau else style.GREY)
@@ -107,7 +96,7 @@ def draw_bins(bins: pd.DataFrame, tau: float | None, axes: Any = None) -> NDArra
         drawn[0].yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         if not bins[["rows", "below"]].to_numpy().any():
             drawn[0].set_ylim(0, 1)
-        style.key(list(drawn), own=given is None, under=drawn[len(drawn) // 2])
+        style.key(list(drawn), own=axes is None, under=drawn[len(drawn) // 2])
     return drawn
 
 

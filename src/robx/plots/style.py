@@ -1,4 +1,4 @@
-"""How plots look: colours, markers, and axes that are ready to be drawn on.
+"""How plots look: colours, markers, numbers, and axes that are ready to be drawn on.
 
 Everything is a plain Figure, without pyplot: only its caller knows a plot. Text, axes and grid have
 the colour `INK`, on a ground of `PAPER`; `robx.plots.svg` turns both into the colours of the page
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -24,6 +25,12 @@ from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
+from robx.errors import InvalidInput
+from robx.parameters import require
+
+#: Along which axis a grid is drawn.
+Grid = Literal["x", "y", "both"]
 #: By Okabe and Ito, for people who do not see all colours. The lightest are left out: these have
 #: a contrast of three and more with white and with black.
 BLUE, VERMILION, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#808080"
@@ -94,16 +101,48 @@ def percent_ticks() -> FuncFormatter:
     return FuncFormatter(lambda share, _: f"{round(100 * share, 6):.4g}%")
 
 
-def new_axes(
-    n_rows: int, n_columns: int, size: tuple[float, float], **shared: Any
+def numbers(table: pd.DataFrame, name: str, owner: str) -> Floats:
+    """Give a column as numbers, NaN where it has none: (n,) float64."""
+    try:
+        values = np.asarray(table[name].to_numpy(dtype=np.float64, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"{owner} needs numbers in column '{name}'. Got {table[name].dtype}."
+        ) from error
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def ax_for(ax: Any, owner: str, size: tuple[float, float], grid: Grid = "y") -> Axes:
+    """Give the caller's axes, or those of a new figure, ready to be drawn on."""
+    sound = ax is None or isinstance(ax, Axes)
+    require(sound, ax, "ax", owner, "matplotlib Axes, or None for a new figure")
+    drawn: Axes = axes_for(ax, owner, (1, 1), size, grid)[0]
+    return drawn
+
+
+def axes_for(
+    axes: Any,
+    owner: str,
+    shape: tuple[int, int],
+    size: tuple[float, float],
+    grid: Grid = "y",
+    **shared: Any,
 ) -> NDArray[np.object_]:
-    """Make a figure of its own, and give its axes: (n_rows * n_columns,) Axes."""
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    return np.asarray(figure.subplots(n_rows, n_columns, squeeze=False, **shared)).ravel()
+    """Give the caller's axes, or those of a new figure, as one array, ready to be drawn on."""
+    if axes is None:
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(*shape, squeeze=False, **shared)
+    drawn = np.ravel(np.asarray([axes] if isinstance(axes, Axes) else axes, dtype=object))
+    sound = len(drawn) == np.prod(shape) and all(isinstance(ax, Axes) for ax in drawn)
+    expected = f"{np.prod(shape)} matplotlib Axes, or None for a new figure"
+    require(sound, list(drawn), "axes", owner, expected)
+    for ax in drawn:
+        dress(ax, grid)
+    return drawn
 
 
-def dress(ax: Axes, grid: Literal["x", "y", "both", "none"] = "y") -> None:
+def dress(ax: Axes, grid: Grid) -> None:
     """Remove needless lines, and colour the rest.
 
     Ticks are made when they are drawn, in the style of that moment, so their style is set now.
@@ -113,8 +152,7 @@ def dress(ax: Axes, grid: Literal["x", "y", "both", "none"] = "y") -> None:
         ax.spines[side].set(color=INK, linewidth=0.8)
     ax.tick_params(which="both", color=INK, labelcolor=INK, labelsize=SMALL, width=0.8, length=3)
     ax.set_axisbelow(True)
-    if grid != "none":
-        ax.grid(True, axis=grid, color=INK, alpha=0.13, linewidth=0.7, linestyle="-")
+    ax.grid(True, axis=grid, color=INK, alpha=0.13, linewidth=0.7, linestyle="-")
 
 
 def wrapped(text: str, width: int, most: int = 3) -> str:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from robx.arrays import Floats
 from robx.parameters import check_number, check_table
 from robx.plots import style
-from robx.plots.validation import axes_for, numbers
 
 #: Shares: name in the table, in the legend, colour, marker, dashes, size. Each is smaller than the
 #: one before, so that all are seen where they are equal.
@@ -58,16 +57,12 @@ def tau_sweep(
     check_table(table, needed, owner, maker)
     check_number(tau, "tau", owner, or_none=True)
     lines = table.sort_values("tau", kind="stable")
-    place = numbers(lines, "tau", owner)
-    shares = {name: numbers(lines, name, owner) for name, *_ in SHARES if name in lines}
-    cost = numbers(lines, "cost", owner) if swept else None
-    n_axes = 1 if cost is None else 2
-    given = axes_for(axes, n_axes, owner)
+    place = style.numbers(lines, "tau", owner)
+    shares = {name: style.numbers(lines, name, owner) for name, *_ in SHARES if name in lines}
+    cost = style.numbers(lines, "cost", owner) if swept else None
     with style.styled():
-        size = (6.4, 2.9) if cost is None else (6.4, 4.4)
-        drawn = style.new_axes(n_axes, 1, size, sharex=True) if given is None else given
-        for ax in drawn:
-            style.dress(ax, "both")
+        shape, size = ((1, 1), (6.4, 2.9)) if cost is None else ((2, 1), (6.4, 4.4))
+        drawn = style.axes_for(axes, owner, shape, size, "both", sharex=True)
         for name, label, colour, sign, dashes, width in SHARES:
             if name in shares:
                 look = {"marker": sign, "color": colour, "linestyle": dashes, "label": label}
@@ -84,10 +79,9 @@ def tau_sweep(
         drawn[-1].set_xlabel("tau (minimum stability)")
         _limit_taus(drawn, place)
         if tau is not None:
-            style.mark_tau(drawn[0], tau, f"tau {tau:.3g}")
-            if cost is not None:
-                style.mark_tau(drawn[1], tau, "")
-        style.key(list(drawn), own=given is None)
+            for ax, words in zip(drawn, (f"tau {tau:.3g}", ""), strict=False):
+                style.mark_tau(ax, tau, words)
+        style.key(list(drawn), own=axes is None)
     return drawn
 
 

@@ -12,7 +12,6 @@ from robx.arrays import Floats
 from robx.metrics import percent
 from robx.parameters import check_number, check_table
 from robx.plots import style
-from robx.plots.validation import check_ax, numbers
 
 #: Name in the table, in the legend, colour, dashes, width. Each is thinner than the one before, so
 #: that all are seen where they are equal.
@@ -51,17 +50,14 @@ def along_walk(table: pd.DataFrame, tau: float | None = None, ax: Axes | None = 
     needed = ["position", *(name for name, *_ in LINES)]
     check_table(table, needed, "along_walk", "robx.plots.walk_table")
     check_number(tau, "tau", "along_walk", or_none=True)
-    check_ax(ax, "along_walk")
     lines = table.sort_values("position", kind="stable")
-    columns = {name: numbers(lines, name, "along_walk") for name in needed}
+    columns = {name: style.numbers(lines, name, "along_walk") for name in needed}
     place, stability = columns.pop("position"), columns["stability"]
     first = None if tau is None else _first_stable(lines, stability, tau)
     with style.styled():
-        drawn: Axes = style.new_axes(1, 1, (6.4, 3.3))[0] if ax is None else ax
-        style.dress(drawn)
-        drawn.fill_between(
-            place, stability, columns["mean"], color=style.BLUE, alpha=0.12, linewidth=0
-        )
+        drawn = style.ax_for(ax, "along_walk", (6.4, 3.3))
+        shade: Any = {"color": style.BLUE, "alpha": 0.12, "linewidth": 0}
+        drawn.fill_between(place, stability, columns["mean"], **shade)
         sign = "o" if len(place) == 1 else "none"
         for name, label, colour, dashes, width in LINES:
             look = {"marker": sign, "color": colour, "linestyle": dashes, "linewidth": width}
@@ -72,14 +68,9 @@ def along_walk(table: pd.DataFrame, tau: float | None = None, ax: Axes | None = 
         words = "none"
         if first is not None:
             words = _told(lines, first)
-            look = {
-                "color": style.BLUE,
-                "markerfacecolor": style.PAPER,
-                "ms": 9,
-                "markeredgewidth": 2,
-            }
+            look = {"color": style.BLUE, "markerfacecolor": style.PAPER, "markeredgewidth": 2}
             label = f"first stable point: {words}"
-            drawn.plot(place[first], stability[first], "o", **look, label=label, zorder=5)
+            drawn.plot(place[first], stability[first], "o", **look, ms=9, label=label, zorder=5)
         drawn.set(xlabel="position between the first point and the last", ylabel="score")
         drawn.xaxis.set_major_formatter(style.percent_ticks())
         drawn.set_xlim(-0.02, 1.02)

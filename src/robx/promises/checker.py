@@ -115,15 +115,11 @@ def _checked(
     score[rows], reason[rows] = score_rows(
         lambda some: model.score(take(issued.points, rows[some])), len(rows)
     )
-    with np.errstate(invalid="ignore"):
-        kept = answered & (score > threshold)
-    status = np.empty(n, dtype=object)
-    status[:] = issued.status
     return Check(
         applicants=issued.applicants,
-        status=status,
+        status=issued.status,
         promised=np.array([status == Status.OK for status in issued.status], dtype=bool),
-        kept=kept,
+        kept=answered & (score > threshold),
         score_before=issued.score,
         score=score,
         changes=issued.changes,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from robx.answers import Counterfactuals, Status
 from robx.answers.flat_table import PREFIX, applicant_ids, point_names
 from robx.answers.origin import checked_origin, plain_label
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.files import existing_file, read_table
 from robx.tables import as_named_frame, in_order
@@ -32,8 +33,8 @@ class IssuedAnswers:
 
     applicants: NDArray[Any]
     points: Any
-    status: list[Status]
-    score: NDArray[np.float64]
+    status: NDArray[Any]
+    score: Floats
     changes: tuple[str, ...]
 
 
@@ -66,7 +67,7 @@ def of_answers(answers: Counterfactuals) -> IssuedAnswers:
     return IssuedAnswers(
         np.asarray(applicant_ids(answers)),
         in_order(as_named_frame(answers.points, names), names),
-        list(answers.status),
+        answers.status,
         answers.score,
         tuple("; ".join(change) for change in answers.changes),
     )
@@ -90,7 +91,7 @@ def of_table(table: pd.DataFrame) -> IssuedAnswers:
     return IssuedAnswers(
         table.iloc[:, 0].to_numpy(),
         table[point_names(table.columns.tolist())].reset_index(drop=True),
-        [Status(status) for status in table[needed[0]]],
+        np.array([Status(status) for status in table[needed[0]]], dtype=object),
         table[needed[1]].to_numpy(dtype=np.float64),
         tuple(table[needed[2]].fillna("").astype(str)),
     )

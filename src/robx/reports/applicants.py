@@ -68,9 +68,7 @@ def _answers(answers: Counterfactuals) -> list[Plain]:
             "cost": plain(answers.cost[i]) if answered else None,
             "score": plain(answers.score[i]) if scored else None,
             "stability": plain(answers.stability[i]) if scored else None,
-            "measured": {name: plain(values[i]) for name, values in answers.measured.items()}
-            if answered
-            else {},
+            "measured": {n: plain(v[i]) for n, v in answers.measured.items() if answered},
             "accepting": accepting,
             "validity_bound": bound,
         }
@@ -116,11 +114,6 @@ def asked_of_people(answers: Counterfactuals) -> Plain:
 def _spread(values: Any) -> Plain:
     if len(values) == 0:
         return dict.fromkeys(("mean", "quarter", "median", "three_quarters", "most"))
-    quarter, median, three = np.quantile(values, [0.25, 0.5, 0.75])
-    return {
-        "mean": plain(np.mean(values)),
-        "quarter": plain(quarter),
-        "median": plain(median),
-        "three_quarters": plain(three),
-        "most": plain(np.max(values)),
-    }
+    names = ("quarter", "median", "three_quarters", "most")
+    found = zip(names, np.quantile(values, [0.25, 0.5, 0.75, 1]), strict=True)
+    return {"mean": plain(np.mean(values)), **{name: plain(value) for name, value in found}}

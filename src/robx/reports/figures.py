@@ -11,9 +11,10 @@ from robx.metrics import percent
 SLACK = 1e-9
 
 
-def plain(value: Any) -> float | None:
-    """Give a number as JSON has it: None for what is missing or infinite."""
-    return float(value) if value is not None and math.isfinite(value) else None
+def plain(value: Any) -> Any:
+    """Give a value as JSON has it: None for a number that is missing or infinite."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def number(value: float | None, digits: int = 2) -> str:

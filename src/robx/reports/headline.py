@@ -13,35 +13,19 @@ Plain = dict[str, Any]
 
 
 def headline(
-    counts: dict[str, int],
-    asked: Plain,
-    validity: list[Plain],
-    n_models: int | None,
-    n_tests: int,
+    counts: dict[str, int], asked: Plain, validity: list[Plain], n_models: int | None, n_tests: int
 ) -> Plain:
     """Put the outcome in a few sentences and a few large numbers.
 
-    Parameters
-    ----------
-    counts : mapping from status to people
-    asked : mapping
-        As `robx.reports.applicants.asked_of_people` gives it.
-    validity : list of mappings
-        As `robx.reports.validity.validity` gives it.
-    n_models : int or None
-        Retrained models behind the certificate, if there is one.
-    n_tests : int
-        How many tests answers had to pass, as `robx.reports.settings.n_tests` counts them.
+    Of people by status, `asked_of_people`, `validity`, the models behind the certificate, if there
+    is one, and the number of tests that answers had to pass.
     """
     unread = counts.get(UNREADABLE, 0)
     everyone, accepted = sum(counts.values()) - unread, counts.get(Status.ACCEPTED, 0)
     declined, ok = everyone - accepted, counts.get(Status.OK, 0)
     if declined == 0:
-        return {
-            "lead": _nobody(everyone, unread),
-            "sentences": _unread(unread) if everyone else [],
-            "numbers": [],
-        }
+        said = _unread(unread) if everyone else []
+        return {"lead": _nobody(everyone, unread), "sentences": said, "numbers": []}
     if not n_tests and counts.get(Status.UNSTABLE):  # which did not pass a test, so there was one
         n_tests = 2
     passes = ["", " and passes the test of stability", " and passes every test"][min(n_tests, 2)]
@@ -130,19 +114,15 @@ def _effort(asked: Plain) -> list[Plain]:
 
 def _shares(validity: list[Plain], n_models: int | None) -> list[Plain]:
     """Show the share of the certificate, and that of the last check."""
-    certified = [row for row in validity if row["source"] == "certificate"][:1]
-    checked = [row for row in validity if row["source"] == "check" and row["said"]][-1:]
-    models = "of answers accepted by the retrained model"
-    models = models if n_models == 1 else "of retrained models accept"
-    names = [models] * len(certified) + ["of promises kept"] * len(checked)
+    one = "of answers accepted by the retrained model"
+    models = one if n_models == 1 else "of retrained models accept"
+    certified = [(row, models) for row in validity if row["source"] == "certificate"][:1]
+    checks = [row for row in validity if row["source"] == "check" and row["said"]]
     return [
-        {
-            **_figure(row["said"], name, f"{100 * row['level']:g}% interval {row['between']}"),
-            "sure": True,
-        }
-        for row, name in zip(certified + checked, names, strict=True)
+        _figure(row["said"], name, f"{100 * row['level']:g}% interval {row['between']}", sure=True)
+        for row, name in (*certified, *((row, "of promises kept") for row in checks[-1:]))
     ]
 
 
-def _figure(value: str, label: str, note: str) -> Plain:
-    return {"value": value, "label": label, "note": note, "sure": False}
+def _figure(value: str, label: str, note: str, *, sure: bool = False) -> Plain:
+    return {"value": value, "label": label, "note": note, "sure": sure}

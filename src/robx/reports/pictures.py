@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from robx import plots
 from robx.answers import Counterfactuals
 from robx.answers.flat_table import applicant_ids
 from robx.plots.distributions import bin_table
-from robx.reports.figures import counted
+from robx.reports.figures import counted, plain
 from robx.reports.settings import tau_of
 
 Plain = dict[str, Any]
@@ -75,11 +74,11 @@ def _measured(answers: Counterfactuals) -> Plain:
 
 
 def _support(answers: Counterfactuals, stability: Any) -> Plain:
-    n, tau = len(stability), tau_of(answers)
+    tau = tau_of(answers)
     return {
         "kind": "support",
         "title": "Stability of the training rows",
-        "words": f"Score, mean score nearby and stability of {counted(n, 'row')}.",
+        "words": f"Distributions over {counted(len(stability), 'row')}.",
         "tau": tau,
         "rows": records(bin_table(stability, tau)),
     }
@@ -101,9 +100,4 @@ def _frontiers(evaluation: Any) -> list[Plain]:
 def records(table: pd.DataFrame) -> list[Plain]:
     """Give the rows of a table as plain values, None for what is missing."""
     rows = table.to_dict("records")
-    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return [{str(name): plain(value) for name, value in row.items()} for row in rows]

@@ -11,14 +11,18 @@ from robx.promises import Check
 from robx.reports.figures import counted, spoken
 
 Plain = dict[str, Any]
-#: What is recorded of retrained models, and what a report calls it.
-RETRAINED = {
+Pair = dict[str, str]
+#: What is recorded of the data and of retrained models, and what a report calls it.
+DATA = {
+    "n_applicants": "applicants",
+    "n_support": "training rows",
     "n_models": "retrained models",
     "trained_again": "how they were trained",
     "seed": "seed for their training rows",
+    "n_certifying": "models that certify",
 }
-Pair = dict[str, str]
-
+#: Shown with commas.
+COUNTS = ("applicants", "training rows")
 STABILITY = (
     "Stability of an answer: the mean minus the standard deviation of the model's score over many "
     "copies of the answer with small random changes. A high value means that the model scores "
@@ -83,19 +87,13 @@ def chosen(answers: Counterfactuals) -> Plain:
 def provenance(answers: Counterfactuals, checks: Sequence[Check] = ()) -> Plain:
     """Say which model, data, software and rules the answers come from, as far as recorded."""
     origin, schema = answers.origin, answers.schema
-    support = origin.get("n_support")
-    data = [_pair("applicants", f"{len(answers):,}")]
-    if support is not None:
-        data.append(_pair("training rows", f"{support:,}"))
-    for name, words in RETRAINED.items():
-        if origin.get(name) is not None:
-            data.append(_pair(words, str(origin[name])))
+    known = {**origin, "n_applicants": len(answers)}
     if answers.certificate is not None:
-        data.append(_pair("models that certify", str(answers.certificate.n_models)))
+        known["n_certifying"] = answers.certificate.n_models
     return {
-        "model": _model(origin.get("model", {})),
-        "data": data,
-        "checks": [_model(check.model) for check in checks],
+        "model": _pairs(origin.get("model", {}), MODEL),
+        "data": _pairs(known, DATA),
+        "checks": [_pairs(check.model, MODEL) for check in checks],
         "versions": [_pair(name, str(value)) for name, value in origin.get("versions", {}).items()],
         "schema": [
             {
@@ -115,11 +113,8 @@ def provenance(answers: Counterfactuals, checks: Sequence[Check] = ()) -> Plain:
 
 def extra(schema: list[Plain]) -> list[str]:
     """Name the columns that only some schemas need: weight, and unit of noise."""
-    stated = {
-        "weight": any(row["weight"] != 1 for row in schema),
-        "noise": any(row["noise"] is not None for row in schema),
-    }
-    return [name for name, is_stated in stated.items() if is_stated]
+    usual = {"weight": 1, "noise": None}
+    return [name for name, value in usual.items() if any(row[name] != value for row in schema)]
 
 
 def about_model(model: Mapping[str, Any]) -> str:
@@ -139,8 +134,13 @@ def about_model(model: Mapping[str, Any]) -> str:
     return ", ".join(str(part) for part in parts if part)
 
 
-def _model(model: Mapping[str, Any]) -> list[Pair]:
-    return [_pair(name, str(model[key])) for key, name in MODEL.items() if model.get(key)]
+def _pairs(known: Mapping[str, Any], names: Mapping[str, str]) -> list[Pair]:
+    """Give what is known, in the order and under the names that a report uses."""
+    found = {name: known[key] for key, name in names.items() if known.get(key) is not None}
+    return [
+        _pair(name, f"{value:,}" if type(value) is int and name in COUNTS else str(value))
+        for name, value in found.items()
+    ]
 
 
 def _pair(name: str, value: str) -> Pair:

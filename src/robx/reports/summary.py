@@ -16,6 +16,16 @@ from robx.reports.settings import chosen, n_tests, provenance
 from robx.reports.validity import about_validity, validity
 
 FORMAT = 3
+#: Parts of a report in order, which are also the names of templates, and their titles.
+PARTS = {
+    "outcomes": "Outcomes",
+    "validity": "Reliability",
+    "pictures": "What the answers ask for",
+    "applicants": "Applicants",
+    "settings": "Settings and reasons",
+    "limits": "Limits",
+    "provenance": "Provenance",
+}
 
 
 def summarize(

@@ -22,18 +22,8 @@ SAME = "no interval: all resamples are the same"
 def validity(answers: Counterfactuals, checks: Sequence[Check], evaluation: Any) -> list[Plain]:
     """List every share of answers that hold, with its interval and what it means.
 
-    Parameters
-    ----------
-    answers : Counterfactuals
-    checks : sequence of Check
-    evaluation : DataFrame or None
-        As `robx.evaluate` gives it.
-
-    Returns
-    -------
-    list of mappings
-        With ``source`` ("certificate", "check" or "evaluation"), ``name``, ``value``, ``low``,
-        ``high``, ``level``, what to show of these, ``words``, and ``model``: which one was checked.
+    Each has a ``source`` ("certificate", "check" or "evaluation"), ``name``, ``value``, ``low``,
+    ``high``, ``level``, what to show of these, ``words``, and the ``model`` that was checked.
     """
     return [
         *_certified(answers),
@@ -121,15 +111,7 @@ def _trial(figures: dict[str, Interval]) -> str:
 
 def _row(source: str, name: str, interval: Interval, words: str, level: float = LEVEL) -> Plain:
     value, low, high = map(plain, interval)
-    return {
-        "source": source,
-        "name": name,
-        "value": value,
-        "low": low,
-        "high": high,
-        "level": level,
-        "said": percent(value),
-        "between": SAME if low is not None and low == high else between(low, high),
-        "words": words,
-        "model": "",
-    }
+    shown = SAME if low is not None and low == high else between(low, high)
+    figures = {"value": value, "low": low, "high": high, "level": level}
+    said = {"said": percent(value), "between": shown, "words": words, "model": ""}
+    return {"source": source, "name": name, **figures, **said}

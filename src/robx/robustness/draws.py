@@ -126,7 +126,7 @@ def make_draws(
     if n_bytes > MOST_BYTES:
         raise InvalidInput(
             f"The 'n_draws' parameter is too large: {number} draws of {n_features} columns need "
-            f"{n_bytes / 2**30:.1f} GiB of tables, and at most {MOST_BYTES / 2**30:.0f} are taken. "
+            f"{n_bytes / 2**30:.1f} GiB of tables; the maximum is {MOST_BYTES / 2**30:.0f}. "
             "Average several smaller runs with different rng instead."
         )
     make = draw if n_bytes <= KEPT_BYTES else draw.__wrapped__

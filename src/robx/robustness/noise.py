@@ -32,7 +32,7 @@ def per_column(value: Any, names: Sequence[str], parameter: str) -> Floats:
         numbers = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), len(names)))
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"The '{parameter}' parameter must be a number, {len(names)} numbers (one a column) or "
+            f"The '{parameter}' parameter must be a number, {len(names)} numbers (one per column) or "
             f"a mapping from column names to numbers. Got {value!r} instead."
         ) from error
     wrong = ~(np.isfinite(numbers) & (numbers >= 0))

@@ -182,7 +182,7 @@ def _check_tree(tree: Tree, number: int, columns: Sequence[Column]) -> None:
     size = len(tree.left)
     parts = (tree.right, tree.feature, tree.threshold, tree.missing_left, tree.value)
     if size == 0 or any(len(part) != size for part in parts):
-        raise InvalidModel(f"Tree {number} has node arrays of different lengths, or none.")
+        raise InvalidModel(f"Tree {number} has node arrays of different lengths, or no nodes.")
     left, right = np.asarray(tree.left), np.asarray(tree.right)
     leaf = left == -1
     if not np.array_equal(leaf, right == -1):

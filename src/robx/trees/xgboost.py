@@ -159,7 +159,9 @@ def _parse(
 def _version(root: Record) -> str:
     version = root.integers("version") if "version" in root else np.zeros(0, np.int64)
     if len(version) < 2 or not (version[0], version[1]) >= (1, 0):
-        raise UnsupportedModel("The XGBoost model names no version that robx knows (1.0 or later).")
+        raise UnsupportedModel(
+            "The XGBoost model does not name a version that robx knows (from 1.0)."
+        )
     if (version[0], version[1]) > NEWEST:
         raise UnsupportedModel(
             f"The model was written by XGBoost {version[0]}.{version[1]}; robx knows the format up "

@@ -20,20 +20,11 @@ from robx.reports.figures import counted, number, rounded_down
 from robx.reports.outcomes import outcome_of
 from robx.reports.renderers.pictures import drawn
 from robx.reports.settings import extra
+from robx.reports.summary import PARTS
 
 Plain = dict[str, Any]
 
 HERE = Path(__file__).parent
-#: Parts of the page, in order: the name of the template, and the title.
-PARTS = {
-    "outcomes": "Outcomes",
-    "validity": "Reliability",
-    "pictures": "What the answers ask for",
-    "applicants": "Applicants",
-    "settings": "Settings and reasons",
-    "limits": "Limits",
-    "provenance": "Provenance",
-}
 #: How many names to print of those who have no row on paper.
 MOST_NAMES = 60
 #: Pictures that take the whole width.

@@ -9,6 +9,7 @@ from typing import Any
 from robx.metrics import percent
 from robx.reports.figures import counted, number, rounded_down, spoken
 from robx.reports.settings import extra
+from robx.reports.summary import PARTS
 
 Plain = dict[str, Any]
 
@@ -47,7 +48,7 @@ def _first_lines(summary: Plain) -> list[str]:
 
 def _outcomes(summary: Plain) -> list[str]:
     rows = [(row["outcome"], row["people"], row["meaning"]) for row in summary["outcomes"]]
-    blocks = ["## Outcomes", _table(["Outcome", "People", "Meaning"], rows, {1})]
+    blocks = [f"## {PARTS['outcomes']}", _table(["Outcome", "People", "Meaning"], rows, {1})]
     if summary["reasons"]:
         why = [(row["outcome"], _reason(row), row["people"]) for row in summary["reasons"]]
         blocks.append(_table(["Outcome", "Reason", "People"], why, {2}))
@@ -60,7 +61,7 @@ def _reason(row: Plain) -> str:
 
 
 def _validity(summary: Plain) -> list[str]:
-    blocks = ["## Reliability", *map(_text, summary["about_validity"])]
+    blocks = [f"## {PARTS['validity']}", *map(_text, summary["about_validity"])]
     cells = [
         (row["name"], row["said"] or "none", row["between"], _meaning(row))
         for row in summary["validity"]
@@ -80,7 +81,7 @@ def _asked(pictures: list[Plain]) -> list[str]:
         if one["kind"] == "asked":
             rows = [(row["feature"], row["people"], percent(row["share"])) for row in one["rows"]]
             table = _table(["Feature", "People", "Share"], rows, {1, 2})
-            blocks += ["## What the answers ask for", _text(one["words"]), table]
+            blocks += [f"## {PARTS['pictures']}", _text(one["words"]), table]
         if one["kind"] == "example":
             blocks.append(_text(f"{one['title']}. {'; '.join(one['changes'])}."))
     return blocks
@@ -94,7 +95,7 @@ def _applicants(summary: Plain) -> list[str]:
     shown = [bool(there) for there in models.values()]
     head += [name for name, there in models.items() if there]
     cells = [[*_applicant(row), *_judged(row, shown)] for row in rows]
-    blocks = ["## Applicants", *map(_text, summary["about_applicants"])]
+    blocks = [f"## {PARTS['applicants']}", *map(_text, summary["about_applicants"])]
     if left_out:
         blocks.append(f"Already accepted, and not listed: {counted(left_out, 'applicant')}.")
     return [*blocks, _table(head, cells, set(range(3, 8)))] if rows else blocks
@@ -128,7 +129,7 @@ def _judged(row: Plain, shown: list[bool]) -> list[str]:
 
 def _settings(settings: Plain) -> list[str]:
     return [
-        "## Settings and reasons",
+        f"## {PARTS['settings']}",
         *map(_text, settings["words"]),
         *_pairs(settings["terms"]),
         *_pairs(settings["parameters"]),
@@ -136,7 +137,10 @@ def _settings(settings: Plain) -> list[str]:
 
 
 def _limits(limits: list[Plain]) -> list[str]:
-    return ["## Limits", *(f"**{_text(one['title'])}.** {_text(one['text'])}" for one in limits)]
+    return [
+        f"## {PARTS['limits']}",
+        *(f"**{_text(one['title'])}.** {_text(one['text'])}" for one in limits),
+    ]
 
 
 def _provenance(provenance: Plain) -> list[str]:
@@ -153,7 +157,7 @@ def _provenance(provenance: Plain) -> list[str]:
     checks = [pairs for pairs in provenance["checks"] if pairs]
     held = "; ".join(provenance["relations"])
     return [
-        "## Provenance",
+        f"## {PARTS['provenance']}",
         *(block for name in ("model", "data", "versions") for block in _pairs(provenance[name])),
         *(block for k, one in enumerate(checks) for block in _pairs(one, f"New model {k + 1}")),
         _table([*head, "Levels"], schema, set(range(3, 3 + len(numbers)))),

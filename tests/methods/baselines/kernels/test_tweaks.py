@@ -19,6 +19,7 @@ import naive_tweak
 from oracles import toy_data, with_missing
 from robx import Feature, Problem, Schema
 from robx.kernels import leaf_boxes, reachable_leaves
+from robx.methods.baselines.feature_tweaking import _candidates
 from robx.methods.baselines.kernels import tweaks
 from robx.methods.leaf_space import LeafSpace
 from robx.problem import Applicants
@@ -109,12 +110,12 @@ def distinct(points: Any) -> set[tuple[float, ...]]:
 @pytest.mark.parametrize("epsilon", [0.05, 0.4])
 def test_candidates_equal_the_twin_s(name: str, epsilon: float) -> None:
     problem = PROBLEMS[name]
-    ground, people = LeafSpace.of(problem, 1, epsilon), declined(problem, 6)
+    space, people = LeafSpace.of(problem, 1, epsilon), declined(problem, 6)
     n_all = 0
     for i in range(len(people)):
-        now = naive_tweak.home(problem, people.matrix[i])
+        now = people.matrix[i]
         for _ in range(2):  # from the applicant, and from a candidate
-            points = ground.candidates(people.take(np.array([i])), now, 10_000)
+            points = _candidates(space, people.take(np.array([i])), now, 10_000)
             twin = [p for p, _ in naive_tweak.candidates(problem, people.matrix[i], now, epsilon)]
             assert distinct(points) == distinct(twin)
             n_all += len(points)
@@ -127,10 +128,10 @@ def test_candidates_are_allowed_and_come_from_cheap_to_dear(name: str) -> None:
     problem = PROBLEMS[name]
     people = declined(problem, 4)
     for norm in (1, 2):
-        ground = LeafSpace.of(problem, norm)
+        space = LeafSpace.of(problem, norm)
         for i in range(len(people)):
-            now = naive_tweak.home(problem, people.matrix[i])
-            points = ground.candidates(people.take(np.array([i])), now, 10_000)
+            now = people.matrix[i]
+            points = _candidates(space, people.take(np.array([i])), now, 10_000)
             own = np.tile(people.matrix[i], (len(points), 1))
             assert problem.rules.broken(points, own) == [[]] * len(points)
             cost = problem.rules.cost(points, own, norm)
@@ -142,7 +143,7 @@ def test_candidates_are_allowed_and_come_from_cheap_to_dear(name: str) -> None:
 @pytest.mark.parametrize("norm", [1, 2])
 def test_the_cheapest_are_kept_where_there_is_little_room(name: str, norm: Any) -> None:
     problem = PROBLEMS[name]
-    people, ground = declined(problem, 3), LeafSpace.of(problem, norm)
+    people, space = declined(problem, 3), LeafSpace.of(problem, norm)
     for i in range(len(people)):
         person = leaf_boxes.Person(
             people.matrix[i], people.low[i], people.high[i], problem.rules.may_fill,
@@ -151,7 +152,7 @@ def test_the_cheapest_are_kept_where_there_is_little_room(name: str, norm: Any) 
         costs = {}
         for room in (*ROOMS, 10_000):
             points, cost = np.empty((room, len(people.matrix[i]))), np.empty(room)
-            count = tweaks.candidates(person, ground.trees, ground.moves, points, cost)
+            count = tweaks.candidates(person, space.trees, space.moves, points, cost)
             costs[room] = np.sort(cost[:count])
         for room in ROOMS:
             np.testing.assert_allclose(costs[room], costs[10_000][:room], rtol=0, atol=1e-12)
@@ -160,13 +161,12 @@ def test_the_cheapest_are_kept_where_there_is_little_room(name: str, norm: Any) 
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in GROUPED])
 def test_the_bound_equals_the_twin_s(name: str) -> None:
     problem = PROBLEMS[name]
-    people, ground = declined(problem, 4), LeafSpace.of(problem)
-    sums = np.tile(ground.ensemble.base, (len(people), 1))
+    people, space = declined(problem, 4), LeafSpace.of(problem)
+    sums = np.tile(space.ensemble.base, (len(people), 1))
     fill = np.tile(problem.rules.may_fill, (len(people), 1))
-    home = ground.home(people.matrix, people.bounds)
-    numbers = problem.view.numbers(home)
+    numbers = problem.view.numbers(people.matrix)
     reachable_leaves.best_reachable(
-        home, numbers, *people.bounds, fill, ground.trees, ground.moves, sums
+        people.matrix, numbers, *people.bounds, fill, space.trees, space.moves, sums
     )
     expected = [naive_tweak.best_sums(problem, x) for x in people.matrix]
     np.testing.assert_array_equal(sums, expected)
@@ -201,15 +201,15 @@ def test_the_bound_of_one_tree_is_reached() -> None:
 
 
 def test_best_below_is_the_best_leaf_of_each_subtree() -> None:
-    ground = LeafSpace.of(PROBLEMS["three classes"])
-    ensemble = ground.ensemble
+    space = LeafSpace.of(PROBLEMS["three classes"])
+    ensemble = space.ensemble
     assert isinstance(ensemble, TreeEnsemble)
-    assert set(ground.trees.sign) == {-1.0, 1.0}
+    assert set(space.trees.sign) == {-1.0, 1.0}
     for tree in range(ensemble.n_trees):
         values = [
             naive_tweak.worth(ensemble, tree, leaf) for leaf, _ in naive_tweak.paths(ensemble, tree)
         ]
-        assert ground.trees.best[ensemble.tree_start[tree]] == max(values)
+        assert space.trees.best[ensemble.tree_start[tree]] == max(values)
 
 
 def test_a_better_leaf_is_where_a_candidate_lands() -> None:
@@ -233,7 +233,7 @@ def test_a_loose_condition_does_not_widen_a_tight_one() -> None:
         split_threshold=np.where(ensemble.split_threshold < 0.5, 0.95, ensemble.split_threshold),
         leaf_value=np.array([1.0, 0.0, 0.0]),
     )
-    object.__setattr__(problem, "model", loose)
+    naive_tweak.view_of(problem).trees = loose
     person = problem.read([[0.8]])
-    points = LeafSpace.of(problem, 1, 0.01).candidates(person, person.matrix[0], 100)
+    points = _candidates(LeafSpace.of(problem, 1, 0.01), person, person.matrix[0], 100)
     np.testing.assert_allclose(points, [[0.585]])
