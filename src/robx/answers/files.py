@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Raised whenever a file of an earlier version can no longer be read.
 FORMAT = 2
+#: So many bases of bases, or alternatives, may be inside each other.
+DEEPEST = 32
 #: Names of the arrays with one number a row.
 NUMBERS = ("cost", "score", "stability", "n_changes")
 ENDINGS = (".json", ".parquet", ".csv", ".csv.gz")
@@ -60,8 +62,10 @@ def to_plain(answers: Counterfactuals) -> dict[str, Any]:
     }
 
 
-def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
+def from_plain(cls: type[Counterfactuals], plain: Any, depth: int = 0) -> Counterfactuals:
     """Make answers from plain values, as `to_plain` gives them."""
+    if depth > DEEPEST:
+        raise InvalidInput(f"The counterfactuals are damaged: nested more than {DEEPEST} deep.")
     written = plain.get("robx_counterfactuals") if isinstance(plain, Mapping) else None
     if written in range(1, FORMAT):
         raise InvalidInput(
@@ -85,14 +89,16 @@ def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
             stability=np.array(plain["stability"], dtype=np.float64),
             n_changes=np.array(plain["n_changes"], dtype=np.int64),
             norm=plain["norm"],
-            base=None if base is None else from_plain(cls, base),
+            base=None if base is None else from_plain(cls, base, depth + 1),
             paths=None if paths is None else tuple(unpack(path) for path in paths),
             measured={
                 str(name): np.array(values, dtype=np.float64)
                 for name, values in plain.get("measured", {}).items()
             },
             certificate=Certificate.from_dict(certificate) if certificate else None,
-            alternatives=tuple(from_plain(cls, one) for one in plain.get("alternatives", ())),
+            alternatives=tuple(
+                from_plain(cls, one, depth + 1) for one in plain.get("alternatives", ())
+            ),
             origin=checked_origin(plain.get("origin", {})),
         )
         check_norm(made.norm, "Counterfactuals")
@@ -103,14 +109,7 @@ def from_plain(cls: type[Counterfactuals], plain: Any) -> Counterfactuals:
         shapes = [values.shape for values in numbers]
     except InvalidInput:
         raise
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InvalidInput(f"The counterfactuals are damaged: {error!r}.") from error
     n = len(made.status)
     if any(length != n for length in lengths) or any(shape != (n,) for shape in shapes):

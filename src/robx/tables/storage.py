@@ -213,10 +213,11 @@ def settle(training: Storage, own: Storage, kind: Kind, *, same_kind: bool) -> S
             return replace(training, dtype=np.result_type(training.dtype, own.dtype))
         return training
     if own.has_fixed_categories and training.categories:
-        if kind == "polars":
-            return of_dtype(library("polars").Enum(list(map(str, training.categories))), kind)
-        listed, pd = list(training.categories), library("pandas")
-        return of_dtype(pd.CategoricalDtype(listed, ordered=training.is_ordered), kind)
+        dtype, listed = type(own.dtype), list(training.categories)
+        as_listed = (
+            dtype(listed, training.is_ordered) if kind == "pandas" else dtype(map(str, listed))
+        )
+        return of_dtype(as_listed, kind)
     if own.family == "other" and (training.is_text or training.is_category):
         text = {"polars": "String", "pyarrow": "string"}.get(kind)
         return of_dtype(getattr(library(kind), text)() if text else np.dtype(object), kind)
