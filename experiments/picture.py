@@ -57,7 +57,7 @@ def chosen(table: pd.DataFrame) -> pd.DataFrame:
     lines = [plain[plain["method"] == name].assign(label=label) for name, label in DEFAULTS.items()]
     robx = moderate[moderate["method"] == PAPER].sort_values("knob")
     lines.append(_equal(robx, float(ours["validity"].iloc[0])))
-    lines.append(ours.assign(label="robx, as it comes"))
+    lines.append(ours.assign(label="Frugal, default settings"))
     return pd.concat(lines, ignore_index=True)
 
 

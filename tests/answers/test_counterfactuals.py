@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -288,3 +289,12 @@ def test_damaged_measured_numbers_are_refused(measured: Any) -> None:
     plain = robx.Closest().explain(problem(), FOUR).to_dict()
     with pytest.raises(robx.InvalidInput, match="damaged"):
         Counterfactuals.from_dict({**plain, "measured": measured})
+
+
+@pytest.mark.parametrize("status", [s for s in Status if s not in {"ok", "unstable"}])
+def test_nobody_without_an_answer_is_told_to_be_accepted_by_one(status: Status) -> None:
+    found = answer(FOUR)
+    told = replace(found, status=np.full(len(found), status, dtype=object), reason=("why",) * 4)
+    said = told.words(2)
+    assert "with:" not in said
+    assert said.startswith("Already accepted" if status == "already accepted" else "No answer, ")

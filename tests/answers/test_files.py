@@ -121,7 +121,7 @@ def test_a_name_of_ours_is_refused_before_any_work_is_done(name: str, tmp_path: 
         ):
             check_path(tmp_path / f"a{ending}", ["income", name])
     assert check_path(tmp_path / "a.json", [name]) == tmp_path / "a.json"
-    assert check_path(tmp_path / "a.csv", ["income", "robx_x"]) == tmp_path / "a.csv"
+    assert check_path(tmp_path / "a.csv", ["income", "robx"]) == tmp_path / "a.csv"
 
 
 def test_all_columns_of_ours_are_known_to_be_ours() -> None:

@@ -163,7 +163,7 @@ class Counterfactuals:
         lines = "\n".join(f"  {change}" for change in self.changes[i])
         if status == Status.ACCEPTED:
             return f"Already accepted (score {self.score[i]:.2f})."
-        if status in {Status.INFEASIBLE, Status.BUDGET}:
+        if status not in ANSWERED:
             return f"No answer, {status}: {self.reason[i]}."
         said = f"score {self.score[i]:.2f}, stability {self.stability[i]:.2f}"
         if self.certificate is not None:

@@ -1,7 +1,7 @@
-"""Models that came after.
+"""Retrained models.
 
-`training` makes them, `asking` scores with them; a `panel` of them helps to choose, `seen`
-remembers which did, and `certifying` judges answers by others.
+`training` makes them and `scoring` imports them; a `panel` of them helps to choose, and
+`certification` judges answers by others.
 """
 
 from __future__ import annotations
