@@ -10,7 +10,7 @@ from xgboost import XGBClassifier
 import robx
 from oracles import toy_data
 
-QUICK: dict[str, Any] = {"n_draws": 32, "n_targets": 3, "halvings": 2}
+QUICK: dict[str, Any] = {"noise": robx.Noise(n_draws=32), "n_targets": 3, "halvings": 2}
 
 X, Y = toy_data(300, 4, seed=3)
 LOW, HIGH = X.min(axis=0), X.max(axis=0)

@@ -89,7 +89,7 @@ def focus(method: Focus, problem: Problem, x: Floats) -> tuple[Floats | None, li
                 after, mean[j] = x[j], 0.0
             z[j] = min(max(after, low[j]), high[j])
         places.append(z.copy())
-        point = rules.snap(z[None], x[None], (low[None], high[None]))[0]
+        point = rules.settle(z[None], x[None], (low[None], high[None]))[0]
         accepted = naive.score(ensemble, point) > problem.gate.cutoff(method.gamma)
         cost = float(rules.cost(point[None], x[None], method.norm)[0])
         if accepted and cost < least:

@@ -70,30 +70,29 @@ def marked(mark: float) -> Problem:
     return Problem(model, X, Schema(steps))
 
 
-@pytest.mark.parametrize("x", [[0.5, 2.0], [1.5, 2.0], [-1.0, 2.0]])
-def test_a_zero_may_come_to_mean_missing(x: list[float]) -> None:
-    answer = Closest().explain(marked(0.0), [x])
-    assert answer.points[0].tolist() == [0.0, 2.0]
-    assert answer.measured["bound"][0] == pytest.approx(abs(x[0])) == answer.cost[0]
+@pytest.mark.parametrize("mark", [0.0, 1.0])
+@pytest.mark.parametrize("x", [[0.5, 2.0], [2.0, 2.0], [-1.0, 2.0]])
+def test_no_number_may_come_to_mean_missing(mark: float, x: list[float]) -> None:
+    problem = marked(mark)
+    assert problem.gate.accepts(np.array([[mark, 2.0]])).all()
+    answer = Closest().explain(problem, [x])
+    assert answer.points[0].tolist() == [x[0], 4.0]
+    assert answer.measured["bound"][0] == pytest.approx(2.0) == answer.cost[0]
 
 
-def test_a_zero_is_found_among_the_small_numbers_that_mean_missing() -> None:
-    # To LightGBM anything up to 1e-35 may be "missing"; a person can only come to have a zero.
+def test_nor_may_one_of_the_small_numbers_around_zero() -> None:
+    # To LightGBM anything up to 1e-35 may be "missing".
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(-1, 3, 400) * rng.uniform(0.5, 1, 400), np.arange(400) % 5])
     model = lgb.LGBMClassifier(
         n_estimators=20, num_leaves=6, n_jobs=1, verbose=-1, zero_as_missing=True
     ).fit(X, (X[:, 0] == 0) | (X[:, 1] >= 4))
     schema = Schema((Feature("a", scale=1.0), Feature("b", "integer", scale=1.0)))
-    answer = Closest().explain(Problem(model, X, schema), [[0.7, 2.0], [-0.6, 3.0]])
-    assert answer.points.tolist() == [[0.0, 2.0], [0.0, 3.0]]
-    np.testing.assert_allclose(answer.measured["bound"], [0.7, 0.6])
-
-
-def test_no_other_number_may_come_to_mean_missing() -> None:
-    answer = Closest().explain(marked(1.0), [[2.0, 2.0]])
-    assert answer.points[0].tolist() == [2.0, 4.0]
-    assert answer.measured["bound"][0] == pytest.approx(2.0)
+    problem = Problem(model, X, schema)
+    assert problem.gate.accepts(np.array([[0.0, 2.0], [1e-40, 3.0]])).all()
+    answer = Closest().explain(problem, [[0.7, 2.0], [-0.6, 3.0]])
+    assert answer.points.tolist() == [[0.7, 4.0], [-0.6, 4.0]]
+    np.testing.assert_allclose(answer.measured["bound"], [2.0, 1.0])
 
 
 # --- relations -----------------------------------------------------------------------------------
@@ -138,7 +137,9 @@ def test_a_relation_that_cannot_be_kept_is_named_where_no_row_helps() -> None:
     problem.support.score[:] = 0.0  # no row of the support is good enough
     answer = Closest(gamma=gamma - 1e-6).explain(problem, [[0.2, 0.3]])
     assert answer.status[0] == Status.BUDGET
-    assert answer.reason[0] == "the closest point breaks a relation of uncountable values"
+    assert answer.reason[0] == (
+        "the closest point breaks a rule that ties uncountable values together"
+    )
 
 
 # --- proofs, and what others find ----------------------------------------------------------------
@@ -241,12 +242,16 @@ def test_what_stands_in_the_way_is_named() -> None:
     model = xgb.XGBClassifier(n_estimators=10, max_depth=2, n_jobs=1).fit(X, X[:, 0] > 0.5)
     fixed = Schema((Feature("a", change="none"), Feature("b")))
     answer = Closest().explain(Problem(model, X, fixed), [[0.2, 0.5]])
-    assert answer.status[0] == Status.INFEASIBLE
+    assert answer.status[0] == Status.PRECLUDED
     assert answer.reason[0] == "no accepted point keeps a (fixed)"
     steps = tuple(Feature(n, resolution=0.01) for n in "ab")
     tie = Schema(steps).override(relations=["a + b <= 0.4"])
     answer = Closest().explain(Problem(model, X, tie), [[0.2, 0.1]])
+    assert answer.status[0] == Status.PRECLUDED  # by all trees together, of which each allows it
     assert answer.reason[0] == "no point that keeps every rule scores above 0.5"
+    asked = Closest(gamma=0.6).explain(Problem(model, X, tie), [[0.2, 0.1]])
+    assert asked.status[0] == Status.NOT_FOUND
+    assert asked.reason[0] == "no point that keeps every rule scores above 0.6"
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -38,19 +38,19 @@ def tied() -> tuple[robx.TreeEnsemble, Floats, Floats]:
     made = replace(e, leaf_value=worth, base=np.zeros(1), link="identity")
     score = made.score(X)
     known = np.unique(score[score < 0.95])
-    bars = known[:-1][np.diff(known) < 1e-12]
-    assert len(bars) >= 4
-    return made, X, bars
+    cutoffs = known[:-1][np.diff(known) < 1e-12]
+    assert len(cutoffs) >= 4
+    return made, X, cutoffs
 
 
-def dear(bar: float) -> tuple[Problem, Floats]:
+def dear(cutoff: float) -> tuple[Problem, Floats]:
     """A problem in which columns differ in cost and one row is accepted, and who is declined."""
     model, points, _ = tied()
     weights = [1.0, 1.1, 2.9, 1.3, 1.2, 2.6, 0.9]
     names = robx.Schema.infer(points).names
     features = (Feature(n, "integer", weight=w) for n, w in zip(names, weights, strict=True))
-    problem = Problem(model, points[[0, -1]], Schema(tuple(features)), threshold=float(bar))
-    return problem, points[model.score(points) <= bar][::4]
+    problem = Problem(model, points[[0, -1]], Schema(tuple(features)), threshold=float(cutoff))
+    return problem, points[model.score(points) <= cutoff][::4]
 
 
 @pytest.mark.parametrize("most", slow_but([1], [0, 1, 2, 20]))
@@ -58,15 +58,15 @@ def test_ties_that_rounding_decides_never_make_a_wrong_bound(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "MOST_EXCLUDED", most)
-    model, points, bars = tied()
+    model, points, cutoffs = tied()
     score = model.score(points)
-    for bar in bars[: tries(len(bars), 2)]:
-        problem, people = dear(bar)
+    for cutoff in cutoffs[: tries(len(cutoffs), 2)]:
+        problem, people = dear(cutoff)
         answer = Closest().explain(problem, people)
         for i, x in enumerate(people):
-            best = problem.rules.cost(points, np.tile(x, (128, 1)), 1)[score > bar].min()
+            best = problem.rules.cost(points, np.tile(x, (128, 1)), 1)[score > cutoff].min()
             assert answer.ok[i]
-            assert answer.score[i] > bar
+            assert answer.score[i] > cutoff
             assert answer.measured["bound"][i] <= best + 1e-12 <= answer.cost[i] + 2e-12
             if most == 20:
                 assert answer.cost[i] == pytest.approx(best)
@@ -82,8 +82,8 @@ def test_what_is_excluded_once_is_not_found_again(monkeypatch: pytest.MonkeyPatc
         return exclude(self, program, leaves)
 
     monkeypatch.setattr(search.Search, "_exclude", noted)
-    for bar in tied()[2]:
-        Closest().explain(*dear(bar))
+    for cutoff in tied()[2]:
+        Closest().explain(*dear(cutoff))
     assert len(excluded) >= 10
     for each in excluded.values():
         assert len(set(each)) == len(each)
@@ -92,11 +92,11 @@ def test_what_is_excluded_once_is_not_found_again(monkeypatch: pytest.MonkeyPatc
 def test_what_rounding_left_open_is_not_called_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MOST_EXCLUDED", 1)
     monkeypatch.setattr(demand.Condition, "made_safe", lambda c: replace(c, least=10**12))
-    model, points, bars = tied()
+    model, points, cutoffs = tied()
     score = model.score(points)
     said = set()
-    for bar in bars:
-        problem = Problem(model, points, threshold=float(bar))
+    for cutoff in cutoffs:
+        problem = Problem(model, points, threshold=float(cutoff))
         problem.support.score[:] = 0.0  # no row of the support helps
-        said |= set(Closest().explain(problem, points[score <= bar][-12:]).status)
+        said |= set(Closest().explain(problem, points[score <= cutoff][-12:]).status)
     assert said == {Status.OK, Status.BUDGET}

@@ -106,7 +106,7 @@ def test_where_there_is_no_other_way_the_status_says_so() -> None:
     assert first.changes == (("a: 2 → 3",), ("b: 3 → 4",), (), ())
     assert second.changes == (("b: 0 → 4",), ("a: 0 → 3",), (), ())
     assert third.changes == ((), (), (), ())
-    assert [str(s) for s in third.status[:3]] == ["budget used up"] * 2 + ["already accepted"]
+    assert [str(s) for s in third.status[:3]] == ["nothing found"] * 2 + ["already accepted"]
     assert third.reason[0] == "no answer was found without a, b"
     assert third.points[0].tolist() == people[0].tolist()
     for answer in first.alternatives:
@@ -131,7 +131,7 @@ def test_an_answer_that_comes_again_is_refused() -> None:
     first = robx.alternatives(given, tree_problem(), [[2.0, 0.0, 0.0]], 2)
     assert first.ok.tolist() == [True]
     (again,) = first.alternatives
-    assert again.status.tolist() == [robx.Status.BUDGET]
+    assert again.status.tolist() == [robx.Status.NOT_FOUND]
     assert again.reason == ("no answer was found without a",)
     assert again.cost.tolist() == [0]
 
@@ -177,7 +177,10 @@ def test_saved_alternatives_come_back(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("RobX", None, [[0.0]]), "alternatives takes a method first. Got 'RobX'"),
-        ((robx.NearestNeighbour(), None, [[0.0]]), "takes a robx.Problem"),
+        (
+            (robx.NearestNeighbour(), None, [[0.0]]),
+            "alternatives takes a method, a robx.Problem and then the applicants. Got NoneType",
+        ),
         ((robx.NearestNeighbour(), tree_problem(), [[0.0, 0.0, 0.0]], 0), "integer from 1"),
     ],
 )

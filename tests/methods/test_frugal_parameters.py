@@ -30,17 +30,17 @@ def test_no_answer_changes_more_features_than_it_may(max_changes: int) -> None:
             answer = method.explain(problem, case.applicants)
             assert_lawful(answer, case, problem)
             assert (answer.n_changes[answer.ok] <= max_changes).all()
-            used_up = [
+            not_found = [
                 r
                 for r, s in zip(answer.reason, answer.status, strict=True)
-                if s == "budget used up"
+                if s == robx.Status.NOT_FOUND
             ]
-            assert all("changes at most" in reason for reason in used_up)
+            assert all("changes at most" in reason for reason in not_found)
             if level == 0.5:
                 assert answer.ok.any()
                 free = replace(method, max_changes=None).explain(problem, case.applicants)
                 assert free.n_changes[free.ok].max() > max_changes
-                assert used_up
+                assert not_found
                 # Few changes come before a low cost: nobody is refused who could be answered.
                 fewest = replace(method, price_per_change=100.0).explain(problem, case.applicants)
                 assert (answer.ok >= fewest.ok).all()
@@ -68,22 +68,22 @@ def test_a_price_for_every_change_buys_fewer_of_them() -> None:
 @pytest.mark.parametrize("realism", ["lof", "forest"])
 def test_stricter_bounds_are_met(realism: Any) -> None:
     problem = robx.Problem(MODEL, X, UNITS)
-    odd = {}
+    outlying = {}
     for typical in (0.2, 0.9):
         method = robx.Frugal(**QUICK, realism=realism, typical=typical)
         answer = method.explain(problem, PEOPLE)
-        bound = method.test(problem).most_oddity
+        bound = method.test(problem).max_outlier_score
         assert answer.ok.all()
         assert (answer.measured["outlier_score"] <= bound).all()
-        odd[typical] = bound, answer.measured["outlier_score"].max(), answer.cost.mean()
-    assert odd[0.2][0] < odd[0.9][1]  # so that the strict bound did rule something out
-    assert odd[0.2][2] > odd[0.9][2]
-    bound = float(np.mean([odd[0.2][0], odd[0.9][0]]))
+        outlying[typical] = bound, answer.measured["outlier_score"].max(), answer.cost.mean()
+    assert outlying[0.2][0] < outlying[0.9][1]  # so that the strict bound did rule something out
+    assert outlying[0.2][2] > outlying[0.9][2]
+    bound = float(np.mean([outlying[0.2][0], outlying[0.9][0]]))
     capped = robx.Frugal(**QUICK, realism=realism, typical=0.9, max_outlier_score=bound)
     assert capped.explain(problem, PEOPLE).measured["outlier_score"].max() <= bound
 
 
-def test_higher_levels_give_firmer_answers_at_a_higher_price() -> None:
+def test_higher_levels_give_more_robust_answers_at_a_higher_price() -> None:
     problem = robx.Problem(MODEL, X, UNITS)
     before = (-np.inf, 0.0)
     for level in (0.1, 0.5, 0.9):
@@ -177,7 +177,7 @@ def test_a_support_too_small_for_realism_is_judged_by_noise() -> None:
         ({"halvings": -1}, "'halvings' parameter of Frugal must be an integer from 0"),
         ({"max_tests": 1.5}, "'max_tests' parameter of Frugal must be an integer from 0"),
         ({"norm": 3}, "'norm' parameter of Frugal must be 1 or 2"),
-        ({"sigma": -1}, "'sigma' parameter must be finite and not negative"),
+        ({"noise": robx.Noise(sigma=-1)}, "'sigma' parameter must be finite and not negative"),
         ({"models": [MODEL]}, "at least two are needed, to see how they differ. Got one"),
         ({"models": "xgboost"}, "'models' parameter of Frugal must be a list of retrained models"),
         ({"models": MODEL}, "must be a list of retrained models. Got XGBClassifier instead"),
@@ -213,7 +213,7 @@ def test_who_cannot_become_typical_is_answered_all_the_same() -> None:
     answer = robx.Frugal().explain(problem, old)
     assert answer.ok.all()
     assert answer.n_changes[0] == 1
-    most = robx.Frugal().test(problem).most_oddity
+    most = robx.Frugal().test(problem).max_outlier_score
     assert answer.measured["outlier_score"][0] > most
     strict = robx.Frugal(max_outlier_score=most).explain(problem, old)
     assert not strict.ok.any()

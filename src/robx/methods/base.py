@@ -61,11 +61,7 @@ class Method(ABC):
         Counterfactuals
             Row i answers applicant i.
         """
-        if not isinstance(problem, Problem):
-            raise InvalidInput(
-                f"{type(self).__name__}.explain takes a robx.Problem and then the applicants. Got "
-                f"{type(problem).__name__}."
-            )
+        check_problem(problem, f"{type(self).__name__}.explain takes")
         applicants = problem.read(X)
         self.check(problem, len(applicants))
         with Progress(len(applicants), type(self).__name__, shown=progress) as bar:
@@ -120,6 +116,14 @@ class Method(ABC):
     def settings(self) -> dict[str, Any]:
         """Give the parameters as plain values."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+
+def check_problem(problem: Any, takes: str) -> None:
+    """Refuse what is not a Problem."""
+    if not isinstance(problem, Problem):
+        raise InvalidInput(
+            f"{takes} a robx.Problem and then the applicants. Got {type(problem).__name__}."
+        )
 
 
 def check_needs(method: Method, problem: Problem) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from robx.answers import Counterfactuals, Status
 from robx.arrays import Bools
 from robx.errors import InvalidInput
-from robx.methods.base import Method, finish
+from robx.methods.base import Method, check_problem, finish
 from robx.parameters import check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.progress import Progress
@@ -56,6 +56,7 @@ def alternatives(
     """
     if not isinstance(method, Method):
         raise InvalidInput(f"alternatives takes a method first. Got {method!r}.")
+    check_problem(problem, "alternatives takes a method,")
     check_whole(n_answers, "n_answers", "alternatives")
     applicants = problem.read(X)
     method.check(problem, len(applicants))

@@ -62,7 +62,7 @@ class Slow:
         rules, table = problem.rules, problem.training
         costs = Costs(rules.unit(method.norm), rules.is_label, rules.may_fill, rules.fill_cost)
         usable = np.isfinite(np.where(np.isnan(table), 0, table)).all(axis=1)
-        usable &= rules.keeps_relations(table)
+        usable &= rules.keeps(table, table)
         knn = method.graph == "knn"
         graph = slow_graph(
             table[usable],
@@ -91,7 +91,7 @@ class Slow:
             if (
                 self.problem.gate.score(point)[0] > self.problem.gate.cutoff(self.method.gamma)
                 and self.problem.rules.changed(point, x[None]).any()
-                and self.problem.rules.keeps_relations(point)[0]
+                and self.problem.rules.keeps(point, point)[0]
             ):
                 best = min(best, length)
                 points.append(point[0])
@@ -334,7 +334,7 @@ def islands() -> tuple[Problem, Floats]:
 def test_what_cannot_be_reached_is_said() -> None:
     problem, X = islands()
     answer = Face().explain(problem, X[:2])
-    assert answer.status.tolist() == [Status.INFEASIBLE] * 2
+    assert answer.status.tolist() == [Status.NOT_FOUND] * 2
     assert answer.reason[0] == (
         "no accepted row can be reached: the graph has 2 parts; raise n_neighbours"
     )

@@ -20,7 +20,6 @@ from contracts import MethodContract
 from oracles import toy_data, with_missing
 from robx import Feature, InvalidInput, Problem, Schema, Status, UnsupportedModel
 from robx.methods.baselines.feature_tweaking import FeatureTweaking
-from robx.methods.leaf_space import LeafSpace
 from speed import tries
 
 Floats = NDArray[np.float64]
@@ -123,7 +122,7 @@ def test_a_chain_that_gets_nowhere_says_so() -> None:
     features = tuple(Feature(f"x{j}", resolution=0.01) for j in range(6))
     schema = Schema(features).override(relations=["x0 + x1 + x2 + x3 <= 0.4"])
     answer = FeatureTweaking().explain(Problem(model, table, schema), np.full((1, 6), 0.1))
-    assert answer.status[0] == Status.BUDGET
+    assert answer.status[0] == Status.NOT_FOUND
     assert "no tweak raises the score" in answer.reason[0]
     np.testing.assert_array_equal(answer.points, np.full((1, 6), 0.1))
 
@@ -135,9 +134,8 @@ def test_a_saturated_score_is_climbed_by_its_margin() -> None:
     model = boosted(table, y, n_estimators=300, max_depth=1, learning_rate=1.0, reg_lambda=0)
     problem = Problem(model, table)
     low = np.full((1, 3), 0.05)
-    ground = LeafSpace.of(problem)
-    steep = replace(ground.ensemble, slope=40.0)  # to all digits, the score is 0
-    object.__setattr__(problem, "model", steep)
+    view = naive_tweak.view_of(problem)
+    view.trees = replace(view.trees, slope=40.0)  # to all digits, the score is 0
     assert problem.gate.score(low)[0] < 1e-30
     assert FeatureTweaking().explain(problem, low).ok[0]
 
@@ -295,19 +293,20 @@ def test_answers_keep_any_schema_and_are_accepted_by_the_model_itself(name: str)
         seen |= set(answer.status)
         # What is said to be impossible: no row of the table, made to fit, shows the contrary.
         sound = np.array([not trouble for trouble in problem.read(people).trouble])
-        for i in np.flatnonzero(sound & (answer.status == Status.INFEASIBLE)):
+        for i in np.flatnonzero(sound & (answer.status == Status.PRECLUDED)):
             low, high = (np.tile(b[i], (len(table), 1)) for b in problem.rules.bounds(own))
             mine = np.tile(own[i], (len(table), 1))
             fitted = problem.rules.settle(problem.training, mine, (low, high))
             assert not problem.gate.accepts(fitted).any()
     assert n_ok > n_seeds
-    assert {Status.OK, Status.INFEASIBLE} <= seen
+    assert {Status.OK, Status.PRECLUDED} <= seen
+    assert Status.INFEASIBLE not in seen
 
 
-REFUSED = {Status.BUDGET, Status.INFEASIBLE}
+REFUSED = set(Status) - {Status.OK, Status.ACCEPTED}
 
 
-def test_an_applicant_outside_a_stated_range_is_brought_into_it() -> None:
+def test_a_change_of_an_applicant_outside_a_stated_range_leads_into_it() -> None:
     line = np.linspace(0, 1, 101)[:, None]
     tree = DecisionTreeClassifier(max_depth=1).fit(line, line[:, 0] > 0.505)
     problem = Problem(tree, line, Schema((Feature("x0", low=0.7, high=0.9),)))
@@ -363,7 +362,7 @@ def test_what_is_missing_stays_so_unless_it_may_be_filled(fill: bool) -> None:
         assert answer.cost[0] == 1.0
     else:
         assert (answer.status[0], answer.reason[0]) == (
-            Status.INFEASIBLE,
+            Status.PRECLUDED,
             "no accepted point keeps a (missing)",
         )
 
@@ -385,7 +384,7 @@ def test_the_constraints_that_stand_in_the_way_are_named() -> None:
         age={"change": "none"}, income={"change": "increase"}, debt={"change": "decrease"},
     )  # fmt: skip
     answer = FeatureTweaking().explain(either, [[0.2, 0.6, 0.5]])
-    assert answer.status[0] == Status.INFEASIBLE
+    assert answer.status[0] == Status.PRECLUDED
     assert answer.reason[0] == "no accepted point keeps age (fixed), income (may only rise)"
 
 
@@ -398,13 +397,13 @@ def test_constraints_that_only_stand_in_the_way_together_are_named_together() ->
     assert answer.reason[0] == "no accepted point keeps age (fixed), income (from 0.5 to 0.9)"
 
 
-def test_a_bar_that_nothing_reaches_is_named() -> None:
+def test_a_gamma_that_nothing_reaches_is_named() -> None:
     noisy, y = toy_data(200, 3, seed=5)
     forest = RandomForestClassifier(5, max_depth=1, random_state=0).fit(noisy, y)
     problem = Problem(forest, noisy)
     answer = FeatureTweaking(gamma=0.99).explain(problem, declined(problem, 3))
-    assert set(answer.status) == {Status.INFEASIBLE}
-    assert set(answer.reason) == {"no point within what was seen scores above 0.99"}
+    assert set(answer.status) == {Status.NOT_FOUND}
+    assert set(answer.reason) == {"no allowed point scores above 0.99"}
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -412,7 +411,9 @@ def test_a_bar_that_nothing_reaches_is_named() -> None:
 
 def test_a_black_box_is_refused() -> None:
     pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
-    with pytest.raises(UnsupportedModel, match="needs the trees themselves.*NearestNeighbour"):
+    with pytest.raises(
+        UnsupportedModel, match="FeatureTweaking needs the trees of the model.*NearestNeighbour"
+    ):
         FeatureTweaking().explain(Problem(pipeline, X), X[:1])
 
 

@@ -368,11 +368,14 @@ def test_nothing_is_written_to(german: tuple[Problem, Any]) -> None:
 
 
 def test_who_may_change_no_number_is_told_so() -> None:
-    schema = Schema.infer(RAW).override({str(j): {"change": "none"} for j in range(4)})
-    problem = Problem(boosted().fit(RAW, Y), RAW, schema)
-    answer = Focus().explain(problem, declined(problem, RAW, 3))
-    assert set(answer.status) == {Status.BUDGET}
+    named = np.c_[RAW[:, :1], Y]
+    home = robx.Feature("home", "categorical", levels={0: "rent", 1: "own"})
+    schema = Schema((robx.Feature("0", change="none"), home))
+    problem = Problem(boosted().fit(named, Y), named, schema)
+    answer = Focus().explain(problem, declined(problem, named, 3))
+    assert set(answer.status) == {Status.NOT_FOUND}
     assert set(answer.reason) == {"none of the applicant's numbers may change"}
+    assert robx.NearestNeighbour().explain(problem, declined(problem, named, 3)).ok.all()
 
 
 def test_no_applicants_no_answers() -> None:
@@ -383,7 +386,7 @@ def test_no_applicants_no_answers() -> None:
 def test_a_tree_without_splits_has_nowhere_to_lead() -> None:
     tree = DecisionTreeClassifier(max_depth=1, min_samples_leaf=250).fit(RAW, Y)
     problem = Problem(tree, RAW, target=int(1 - Y.mean().round()))
-    assert set(Focus(n_steps=20).explain(problem, RAW[:3]).status) == {Status.BUDGET}
+    assert set(Focus(n_steps=20).explain(problem, RAW[:3]).status) == {Status.PRECLUDED}
 
 
 def test_robx_takes_it_as_a_base(german: tuple[Problem, Any]) -> None:
@@ -417,6 +420,6 @@ def test_wrong_parameters_are_named(wrong: dict[str, Any], said: str) -> None:
 def test_a_black_box_has_no_gradients() -> None:
     problem = Problem(robx.BlackBox(lambda X: 1 / (1 + np.exp(-np.asarray(X)[:, 0]))), RAW)
     with pytest.raises(
-        UnsupportedModel, match="Focus needs the trees themselves.*Use NearestNeighbour"
+        UnsupportedModel, match="Focus needs the trees of the model.*Use NearestNeighbour"
     ):
         Focus().explain(problem, RAW[:2])
