@@ -369,7 +369,7 @@ def test_nothing_is_written_to(german: tuple[Problem, Any]) -> None:
 
 def test_who_may_change_no_number_is_told_so() -> None:
     named = np.c_[RAW[:, :1], Y]
-    home = robx.Feature("home", "categorical", levels={0: "rent", 1: "own"})
+    home = robx.Feature("home", "categorical", levels=(0, 1), labels=("rent", "own"))
     schema = Schema((robx.Feature("0", change="none"), home))
     problem = Problem(boosted().fit(named, Y), named, schema)
     answer = Focus().explain(problem, declined(problem, named, 3))
