@@ -177,3 +177,12 @@ def test_new_levels_do_not_keep_old_words() -> None:
     feature = Feature("a", "ordinal", levels=SAVINGS)  # type: ignore[arg-type]
     assert feature.replaced(levels=(0, 1)).labels is None
     assert feature.replaced(levels={5: "five"}).labels == ("five",)
+
+
+def test_a_fixed_feature_may_be_filled_in_and_says_so() -> None:
+    born = Feature("born", "integer", change="none", may_fill=True)
+    assert born.constraint() == "fixed, but may be filled in"
+    schema = robx.Schema([born])
+    known, missing = np.array([[1980.0]]), np.array([[np.nan]])
+    assert schema.violations(known + 1, known) == [["born (fixed, but may be filled in)"]]
+    assert schema.violations(known, missing) == [[]]

@@ -100,7 +100,7 @@ class Codec:
 
     @cached_property
     def storable(self) -> Floats:
-        """Least and greatest value that each column's dtype holds: (2, d) float64."""
+        """Minimum and maximum that each column's dtype can store: (2, d) float64."""
         return np.array([_storable(storage) for storage in self._storage], dtype=np.float64).T
 
     def read(self, X: Any, what: str) -> Floats:

@@ -21,38 +21,40 @@ CHANGES: tuple[Change, ...] = get_args(Change)
 
 @dataclass(frozen=True)
 class Feature:
-    """One column: what its values mean and which of them an applicant may come to have.
+    """One column: what its values mean, and which of them an applicant may come to have.
 
     Parameters
     ----------
     name : str
         The column's name.
     kind : {"continuous", "integer", "ordinal", "categorical", "onehot"}
-        Numbers on a line; whole numbers; ordered levels; categories without order; or one 0/1
-        column of a group of which one is set.
+        Real numbers; integers; ordered levels; categories without an order; or one 0/1 column of
+        a group in which one column is set.
     change : {"any", "increase", "decrease", "none"}
-        Which way the value may move. "none" is an immutable feature.
+        In which direction the value may change. "none" is an immutable feature.
     low, high : float, optional
-        Least and greatest value that an answer may hold.
+        Minimum and maximum that a change may lead to. An applicant's own value may stay as it is,
+        also outside of this range.
     resolution : float, optional
         Continuous features move to whole multiples of this.
     levels : sequence or mapping, optional
-        Of ordinal and categorical features: the values as they stand in the table, ordinal ones
-        from lowest to highest. A mapping gives each value its words. An applicant may keep a number
-        that is not listed; nobody comes to have one.
+        For ordinal and categorical features: the values as they are in the table, ordinal ones
+        from lowest to highest. A mapping gives each value a label. An applicant may keep a number
+        that is not listed, but no change leads to one.
     labels : sequence of str, optional
-        The words for `levels`, where they are not given as a mapping.
+        The labels of `levels`, if these are not given as a mapping.
     group : str, optional
         The one-hot group that the column belongs to.
     scale : float, optional
-        What counts as one unit of cost, and of noise. The range of the training table unless given.
+        One unit of cost and of noise. Unless given, the range of the column in the training table.
     noise : float, optional
         Unit of noise where it differs from `scale`; 0 keeps the column fixed in the stability test.
-        Categories and one-hot columns get none in any case.
+        Categories and one-hot columns never get noise.
     weight : float
         Factor on the cost of changing this feature.
     may_fill : bool
-        Whether a missing value may be filled in. It then costs as much as a move by one `scale`.
+        Whether a missing value may be filled in, at the cost of a change by one `scale`. With
+        ``change="none"`` a known value stays, and a missing one may be filled in.
 
     Examples
     --------
@@ -123,6 +125,8 @@ class Feature:
         """Name what may be done to it, in words."""
         ways = {"none": "fixed", "increase": "may only rise", "decrease": "may only fall"}
         parts = [ways[self.change]] if self.change in ways else []
+        if self.change == "none" and self.may_fill:
+            parts = ["fixed, but may be filled in"]
         if self.low is not None and self.high is not None:
             parts.append(f"from {self.say(self.low)} to {self.say(self.high)}")
         elif self.low is not None:

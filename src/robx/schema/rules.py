@@ -41,10 +41,10 @@ class Rules:
     single : (d,) bool
         Columns that are stored as float32.
     seen : (2, d) float64
-        Least and greatest value in the training table. Advice does not lead beyond these, nor,
-        where the applicant is beyond already, further out.
+        Minimum and maximum in the training table. Advice does not lead beyond these, nor, where
+        the applicant is beyond already, further out.
     storable : (2, d) float64
-        Least and greatest value that the columns' dtypes hold.
+        Minimum and maximum that the columns' dtypes can store.
     """
 
     features: tuple[Feature, ...]
