@@ -10,7 +10,7 @@ import pytest
 import robx
 from families import family
 from robx.schema import codec
-from robx.tables import count_rows
+from robx.tables import count_rows, read_matrix, rewrite_and_read
 
 
 class Counter:
@@ -26,7 +26,7 @@ class Counter:
 
 @pytest.fixture
 def counters(monkeypatch: pytest.MonkeyPatch) -> tuple[Counter, Counter]:
-    reading, writing = Counter(codec.read_matrix), Counter(codec.rewrite_and_read)
+    reading, writing = Counter(read_matrix), Counter(rewrite_and_read)
     monkeypatch.setattr(codec, "read_matrix", reading)
     monkeypatch.setattr(codec, "rewrite_and_read", writing)
     return reading, writing
