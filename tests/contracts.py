@@ -39,9 +39,12 @@ def assert_lawful(answer: robx.Counterfactuals, case: Family, problem: robx.Prob
     scores = case.probability(table)
     np.testing.assert_allclose(answer.score, scores, atol=1e-6)
     broken = problem.schema.violations(answer.points, answer.applicants)
+    people = problem.read(answer.applicants)
+    refused = problem.gate.explains(problem.read(answer.points).matrix, people)
     for i, status in enumerate(answer.status):
         if status in ANSWERED:
             assert not broken[i], (i, broken[i], answer.changes[i])
+            assert not refused[i], (i, refused[i], answer.changes[i])
             assert answer.n_changes[i] > 0
         else:
             assert same(rows_of(answer.points, [i]), rows_of(answer.applicants, [i]))
@@ -138,6 +141,61 @@ class MethodContract:
             threshold = float(rng.choice([0.01, 0.3, 0.5, 0.7, 0.99]))
             problem = case.problem(schema=schema, threshold=threshold)
             assert_lawful(self.method.explain(problem, some), case, problem)
+
+    # --- what a range, a fixed value and a number that means "missing" say ---
+
+    def test_a_range_says_where_a_change_may_lead_and_demands_none(self) -> None:
+        case = family("forest")
+        guess = case.problem().schema
+        ranged = guess.override(age={"low": 60, "high": 70}, rate={"high": -1.0})
+        problem = case.problem(schema=ranged)
+        answer = self.method.explain(problem, case.applicants)
+        assert_lawful(answer, case, problem)
+        assert not (answer.status == robx.Status.INFEASIBLE).any()
+        before, after = (table[answer.ok] for table in (case.applicants, answer.points))
+        assert len(after) > 0.3 * len(case.applicants)
+        for name, low, high in (("age", 60, 70), ("rate", -np.inf, -1.0)):
+            stays = after[name] == before[name]
+            assert (stays | after[name].between(low, high)).all()
+            assert (stays & ~before[name].between(low, high)).any()
+
+    def test_of_who_may_not_move_a_range_says_nothing(self) -> None:
+        case = family("forest")
+        guess = case.problem().schema
+        some = rows_of(case.applicants, slice(20))
+        plain, ranged = (
+            self.method.explain(case.problem(schema=guess.override(age=stated)), some)
+            for stated in ({"change": "none"}, {"change": "none", "low": 60, "high": 70})
+        )
+        assert same(plain.points, ranged.points)
+        assert (plain.status == ranged.status).all()
+
+    def test_what_is_fixed_and_missing_may_be_filled_where_that_is_said(self) -> None:
+        case = family("xgboost")
+        fixed = {"change": "none", "may_fill": True}
+        problem = case.problem(schema=case.problem().schema.override(income=fixed, debts=fixed))
+        answer = self.method.explain(problem, case.applicants)
+        assert_lawful(answer, case, problem)
+        for name in ("income", "debts"):
+            before, after = case.applicants[name], answer.points[name]
+            assert (after[before.notna()] == before[before.notna()]).all()
+            seen = case.X[name]
+            assert after[after.notna() & before.isna()].between(seen.min(), seen.max()).all()
+
+    @pytest.mark.parametrize("name", ["xgboost-zero", "lightgbm-zero"])
+    def test_nobody_comes_to_have_a_number_that_means_missing(self, name: str) -> None:
+        case = family(name)
+        problem = case.problem()
+        answer = self.method.explain(problem, rows_of(case.applicants, slice(25)))
+        assert_lawful(answer, case, problem)
+        assert answer.ok.any()
+        new = answer.points != answer.applicants
+        lost = (new & (answer.points == 0)).any(axis=0)
+        assert {name for name in lost.index if lost[name]} <= {
+            "home_rent",
+            "home_own",
+            "home_other",
+        }
 
     def test_rows_that_cannot_be_answered_do_not_stop_the_others(self) -> None:
         case = family("boosting")

@@ -149,6 +149,13 @@ def family(name: str) -> Family:  # noqa: PLR0911
             return _fitted(
                 name, GradientBoostingClassifier(n_estimators=25, random_state=0), _numbers
             )
+        case "xgboost-zero":
+            return _fitted(name, xgb.XGBClassifier(**quick, max_depth=3, missing=0.0), _numbers)
+        case "lightgbm-zero":
+            model = lgb.LGBMClassifier(
+                **quick, num_leaves=7, verbose=-1, min_child_samples=5, zero_as_missing=True
+            )
+            return _fitted(name, model, _numbers)
         case "hist":
             model = HistGradientBoostingClassifier(max_iter=25, random_state=0)
             return _fitted(name, model, lambda n, s: people(n, s, missing=True))

@@ -113,7 +113,8 @@ def test_the_base_is_what_dice_gave_brought_onto_the_schema(method: str) -> None
     pd.testing.assert_frame_equal(answer.base.points[accepted], allowed[accepted])
     pd.testing.assert_frame_equal(answer.base.points[~accepted], PEOPLE[~accepted])
     said = "the counterfactual that was given is not accepted"
-    assert set(np.array(answer.base.reason)[~accepted]) <= {said, f"{said} once it keeps the schema"}
+    ways = {said, f"{said} once it keeps the schema"}
+    assert set(np.array(answer.base.reason)[~accepted]) <= ways
     # A base that is stable is the answer.
     stable = accepted & (answer.base.stability >= FULL["tau"])
     pd.testing.assert_frame_equal(answer.points[stable], allowed[stable])
