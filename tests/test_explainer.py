@@ -85,7 +85,7 @@ def test_a_bar_is_shown_for_long_batches_on_a_terminal(
 
 # --- with retrained models ------------------------------------------------------------------------
 
-QUICK: dict[str, Any] = {"n_draws": 32, "halvings": 2, "n_models": 9}
+QUICK: dict[str, Any] = {"noise": robx.Noise(n_draws=32), "halvings": 2, "n_models": 9}
 PEOPLE = X[600:616]
 SMALL = XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(X[:600], Y[:600])
 
@@ -99,7 +99,7 @@ def test_a_third_of_the_retrained_models_searches_and_the_others_certify(
     trained: robx.Counterfactuals,
 ) -> None:
     models = list(retrainings(SMALL, X[:600], Y[:600], 9, seed=0))
-    long = robx.Frugal(n_draws=32, halvings=2, models=tuple(models[:3]))
+    long = robx.Frugal(noise=robx.Noise(n_draws=32), halvings=2, models=tuple(models[:3]))
     problem = robx.Problem(SMALL, X[:600])
     by_hand = robx.alternatives(long, problem, PEOPLE, 2)
     assert trained.ok.any()
@@ -242,7 +242,7 @@ def test_applicants_whom_the_model_refuses_stop_nobody() -> None:
     assert not answer.certificate.covers[1]
 
 
-# --- at the door ----------------------------------------------------------------------------------
+# --- refused before work starts -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -264,8 +264,8 @@ def test_applicants_whom_the_model_refuses_stop_nobody() -> None:
         ({"n_targets": 0}, "'n_targets' parameter of .* must be an integer from 1"),
         ({"level": "high"}, "'level' parameter of Frugal must be a number from 0 to 1, or 'auto'"),
         ({"norm": 3}, "'norm' parameter of Frugal must be 1 or 2"),
-        ({"sigma": -1}, "'sigma' parameter must be finite and not negative"),
-        ({"draws": "even"}, "'draws' parameter must be one of"),
+        ({"noise": robx.Noise(sigma=-1)}, "'sigma' parameter must be finite and not negative"),
+        ({"noise": robx.Noise(draws="even")}, "'draws' parameter must be one of"),
         ({"threshold": 1}, "'threshold' parameter of Problem must be a number from 0 to below 1"),
         ({"schema": {"age": "fixed"}}, "'schema' parameter of Problem must be a robx.Schema"),
         ({"n_answers": 0}, "'n_answers' parameter of explain must be an integer from 1"),

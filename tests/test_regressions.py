@@ -32,7 +32,8 @@ def test_rows_with_holes_do_not_lead_out_of_a_stated_range() -> None:
     assert declined.sum() > 5
     for method in (robx.NearestNeighbour(), robx.Conservative(tau=0.6), robx.RobX(tau=0.6)):
         answer = method.explain(problem, people)
-        assert (answer.points[answer.ok, 0] <= 5).all()
+        inside = answer.points[answer.ok, 0] <= 5
+        assert (inside | (answer.points[answer.ok, 0] == people[answer.ok, 0])).all()
         assert "written back" not in " ".join(answer.reason)
         assert robx.Status.INFEASIBLE not in answer.status[declined].tolist()
         if not isinstance(method, robx.NearestNeighbour):
@@ -70,7 +71,7 @@ def test_a_model_that_refuses_noise_says_so_and_takes_none() -> None:
     with pytest.raises(robx.InvalidInput, match=message):
         robx.explain(Choosy(), X, X[:10])
     schema = robx.Schema.infer(X).override(age={"noise": 0})
-    assert robx.explain(Choosy(), X, X[:10], schema=schema, n_draws=64).ok.any()
+    assert robx.explain(Choosy(), X, X[:10], schema=schema, noise=robx.Noise(n_draws=64)).ok.any()
 
 
 def test_a_category_that_nobody_had_in_training_is_left_out_of_the_guess() -> None:

@@ -133,5 +133,5 @@ def test_without_accepted_rows_there_is_no_tau() -> None:
     with pytest.raises(robx.InvalidInput, match="No row of the support scores above 0.9999"):
         robx.choose_tau(nobody)
     answer = robx.RobX().explain(nobody, X[600:603])
-    assert answer.status.tolist() == [robx.Status.INFEASIBLE] * 3
+    assert answer.status.tolist() == [robx.Status.NOT_FOUND] * 3
     assert answer.reason[0] == "no row of the support scores above 0.9999"
