@@ -2,7 +2,7 @@
 
 Tables of NaN, infinities, denormals, huge numbers, constants and flags; schemas as odd as they
 come; models of every library; thresholds at the ends. What must hold, whatever comes: an answer
-that is ok is accepted by the user's own ``predict_proba`` on the table that is handed out, and
+that is ok is accepted by the user's own ``predict_proba`` on the table that is returned, and
 keeps the schema; everybody else stays as they were and is told why; a row's answer does not depend
 on the others; nothing is raised, and nothing warned of.
 """
