@@ -42,7 +42,12 @@ def small(name: str, seed: int) -> tuple[Any, pd.DataFrame, Schema]:
     if name in {"xgboost", "hist"}:
         X.loc[rng.random(n) < 0.2, "a"] = np.nan
     quick: dict[str, Any] = {"n_estimators": int(rng.integers(1, 4)), "n_jobs": 1}
-    light = {"min_child_samples": 2, "min_data_in_bin": 1, "min_data_per_group": 1, "verbose": -1}
+    light: dict[str, Any] = {
+        "min_child_samples": 2,
+        "min_data_in_bin": 1,
+        "min_data_per_group": 1,
+        "verbose": -1,
+    }
     models = {
         "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
         "xgboost": xgb.XGBClassifier(max_depth=3, **quick),
