@@ -52,7 +52,7 @@ def at_size(n_rows: int) -> Size:
         start_s = time.perf_counter()
         problem = robx.Problem(model, support, data.schema)
         problem_s = time.perf_counter() - start_s
-        tau_s = seconds(lambda: problem.stability_of_support(method.noise()))
+        tau_s = seconds(lambda: problem.stability_of_support(method.noise))
         first_s = seconds(lambda: method.explain(problem, people[:SIZE_APPLICANTS]))
         start_s = time.perf_counter()
         answer = method.explain(problem, people[SIZE_APPLICANTS:])

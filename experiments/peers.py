@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robx.answers import Status
+from robx.arrays import Floats, same, same_rows
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_gamma
 from robx.methods.neighbours import nearest_points, report
@@ -24,7 +25,6 @@ from robx.problem import Applicants, Problem, SearchResult
 
 __all__ = ["DiceGenetic", "Nice", "require_dice"]
 
-Floats = NDArray[np.float64]
 #: Of the frame that DiCE is given.
 OUTCOME = "accepted"
 
@@ -34,7 +34,7 @@ class Nice(Method):
     """As few values as it takes, copied from the nearest accepted row (NICE, "sparsity").
 
     Starts from the applicant. Each step copies the one feature that raises the score most, until
-    the score is above the bar; with every feature copied it is. A one-hot group is one feature.
+    the score is above the cutoff; with every feature copied it is. A one-hot group is one feature.
 
     Parameters
     ----------
@@ -63,20 +63,21 @@ class Nice(Method):
     def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
         found = SearchResult.nothing(people)
-        bar = problem.gate.cutoff(self.gamma)
+        cutoff = problem.gate.cutoff(self.gamma)
         near = nearest_points(
             problem,
             people,
             people.matrix,
             norm=self.norm,
             n_wanted=1,
-            bar=bar,
+            cutoff=cutoff,
             max_tries=self.max_tries,
         )
-        report(problem, people, near, found, bar)
+        report(problem, people, near, found, cutoff)
         features = _features(problem)
         for i in np.flatnonzero(found.ok):
-            found.answer(i, _copied(problem, people.matrix[i], found.points[i], features, bar))
+            person = people.take(np.array([i]))
+            found.answer(i, _copied(problem, person, found.points[i], features, cutoff))
         return found
 
 
@@ -89,29 +90,29 @@ def _features(problem: Problem) -> list[NDArray[np.int64]]:
 
 
 def _copied(
-    problem: Problem, own: Floats, goal: Floats, features: list[NDArray[np.int64]], bar: float
+    problem: Problem,
+    person: Applicants,
+    goal: Floats,
+    features: list[NDArray[np.int64]],
+    cutoff: float,
 ) -> Floats:
-    """Copy features of a goal that is above the bar, the best first, until it is passed."""
-    point = own.copy()
-    left = [columns for columns in features if _differs(own[columns], goal[columns])]
+    """Copy features of a goal that is above the cutoff, the best first, until it is passed."""
+    point = person.matrix[0].copy()
+    left = [columns for columns in features if not same(point[columns], goal[columns]).all()]
     while len(left) > 1:
         tries = np.repeat(point[None], len(left), axis=0)
         for one, columns in zip(tries, left, strict=True):
             one[columns] = goal[columns]
         score = problem.gate.score(tries)
         best = int(score.argmax())
-        kept = np.repeat(own[None], len(tries), axis=0)
-        sound = problem.rules.keeps_relations(tries) & problem.is_readable(tries, kept)
-        passed = np.where(sound & (score > bar), score, -np.inf)
-        if passed.max() > bar:
+        admitted, legal = problem.gate.admit(tries, person, np.zeros(len(tries), dtype=np.int64))
+        legal &= same_rows(admitted, tries)
+        passed = np.where(legal & (score > cutoff), score, -np.inf)
+        if passed.max() > cutoff:
             return np.asarray(tries[int(passed.argmax())])
         point = tries[best]
         left.pop(best)
     return goal
-
-
-def _differs(one: Floats, other: Floats) -> bool:
-    return bool(((one != other) & ~(np.isnan(one) & np.isnan(other))).any())
 
 
 # --- DiCE -----------------------------------------------------------------------------------------
@@ -194,13 +195,12 @@ class DiceGenetic(Method):
             if point is None:
                 found.refuse(i, Status.BUDGET, f"DiCE found nothing in {self.tries} tries: {why}")
                 continue
-            own = people.take(np.array([i]))
-            allowed = problem.rules.settle(point[None], own.matrix, own.bounds)
-            if problem.rules.keeps_relations(allowed)[0] and problem.gate.accepts(allowed)[0]:
+            allowed, legal = problem.gate.admit(point[None], people.take(np.array([i])))
+            if legal[0] and problem.gate.accepts(allowed)[0]:
                 found.answer(i, allowed[0])
             else:
                 reason = "what DiCE found is not accepted once it is allowed"
-                found.refuse(i, Status.INFEASIBLE, reason)
+                found.refuse(i, Status.NOT_FOUND, reason)
         return found
 
     def _one(self, problem: Problem, own: Floats) -> tuple[Floats | None, str]:
@@ -255,7 +255,7 @@ def _explainer(problem: Problem, budget: int) -> Any:
         )
         return data, dice_ml.Model(model=asked, backend="sklearn"), asked
 
-    data, model, asked = problem.cached(("dice", budget), make)
+    data, model, asked = problem.memo.get(("dice", budget), make)
     asked.renew()
     return dice_ml.Dice(data, model, method="genetic")
 

@@ -172,7 +172,7 @@ def test_retrainings_see_thirds_of_the_base_models_rows_and_are_no_judges() -> N
 
 def test_answers_by_retrainings_can_be_evaluated() -> None:
     def frugal(rehearsal: robx.Rehearsal) -> robx.Frugal:
-        return robx.Frugal(models=rehearsal.retrainings(4), n_draws=32)
+        return robx.Frugal(models=rehearsal.retrainings(4), noise=robx.Noise(n_draws=32))
 
     table = robx.evaluate(
         replace(STUDY, max_applicants=8), {"F": frugal}, Subsample(1 / 3), seeds=1, n_models=3

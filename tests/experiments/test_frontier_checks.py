@@ -174,7 +174,8 @@ def test_every_point_has_a_method_with_its_knob() -> None:
             base = {"NN": robx.NearestNeighbour, "FT": robx.FeatureTweaking}[point.curve[:2]]
             assert made == robx.RobX.paper(tau=point.knob or 0.0, base=base(), step=0.1)
         elif isinstance(made, robx.Conservative):
-            assert (made.tau, made.n_draws, made.draws) == (point.knob, 1000, "gaussian")
+            noise = made.noise
+            assert (made.tau, noise.n_draws, noise.draws) == (point.knob, 1000, "gaussian")
         elif not isinstance(made, DiceGenetic):
             assert isinstance(made, robx.NearestNeighbour | robx.FeatureTweaking | Nice)
             assert made.gamma == point.knob
