@@ -148,7 +148,7 @@ def run(tool: str, python: str, folder: Path, n: int, locked: tuple[str, ...]) -
 
 
 class Judge:
-    """The model, the models that came after, and what counts as far and odd."""
+    """The model, the models that came after, and what counts as far and as an outlier."""
 
     def __init__(self, german: German) -> None:
         self.german, self.problem = german, german.problem

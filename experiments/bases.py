@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import robx
-from experiments.settings import N_DRAWS, SIGMA
+from experiments.settings import GAUSSIAN, N_DRAWS, SIGMA
 
 __all__ = ["base_models", "histograms"]
 
@@ -33,14 +33,14 @@ def base_models(
         own name, the share of applicants whom the new models accept as they are, unchanged: what an
         answer's validity starts from.
     """
-    noise = robx.Conservative(noise=robx.Noise(sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian"))
+    method = robx.Conservative(noise=GAUSSIAN)
     first = next(iter(scenarios.values()))
     lines: list[dict[str, float]] = []
     for seed in seeds:
         base = study.base(study.base_rows(first, seed), seed)
         _, aside = study.split(seed)
         accepted = base.problem.model.score(study.X.iloc[aside]) > study.threshold
-        auto = robx.choose_tau(base.problem, method=noise, taus=[paper_tau])
+        auto = robx.choose_tau(base.problem, method=method, taus=[paper_tau])
         n_accepted = len(base.problem.support)
         lines.append(
             {
@@ -51,7 +51,7 @@ def base_models(
                 "paper_quantile": float(auto.table["quantile"].iloc[0]),
                 "passing": round(n_accepted * float(auto.table["passing"].iloc[0])),
                 "auto_tau": auto.tau,
-                "highest": robx.choose_tau(base.problem, method=noise, quantile=1.0).tau,
+                "highest": robx.choose_tau(base.problem, method=method, quantile=1.0).tau,
             }
         )
         for name, scenario in scenarios.items():

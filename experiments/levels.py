@@ -3,7 +3,7 @@
     python -m experiments.levels --data german
     python -m experiments.levels --data heloc --heloc heloc_dataset_v1.csv
 
-`robx.Frugal` asks its answers to be as firm as a share of the accepted rows, its level. What it
+`robx.Frugal` asks its answers to be as robust as a share of the accepted rows, its level. What it
 takes by itself, `robx.methods.frugal.LEVELS`, must keep in these tables what `WANTED` says.
 They are made with base models of their own: their splits (seeds from 100) are in no other table.
 """

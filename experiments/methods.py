@@ -11,7 +11,7 @@ import pandas as pd
 
 import robx
 from experiments.compare import NO_TAU, uses_tau
-from experiments.settings import N_DRAWS, N_TARGETS, SIGMA, STEP
+from experiments.settings import GAUSSIAN, N_TARGETS, STEP
 from experiments.spec import Spec, base_of
 from robx.methods.base import Method
 from robx.schema import Norm
@@ -88,8 +88,7 @@ def make(wanted: Asked, paper_tau: float) -> Method:
             norm=wanted.norm,
             step=STEP,
             n_targets=N_TARGETS,
-            n_draws=N_DRAWS,
-            sigma=SIGMA,
+            noise=replace(GAUSSIAN, staged=False),
         )
     found = re.fullmatch(r"(FT|FOCUS|FACE|NN)(?: gamma=(0\.\d+))?", wanted.method)
     if found is None:
@@ -99,9 +98,7 @@ def make(wanted: Asked, paper_tau: float) -> Method:
 
 
 def _conservative(norm: Norm, tau: Tau) -> robx.Conservative:
-    return robx.Conservative(
-        tau=tau, norm=norm, noise=robx.Noise(sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian")
-    )
+    return robx.Conservative(tau=tau, norm=norm, noise=GAUSSIAN)
 
 
 def _tau(rule: str, paper_tau: float) -> Tau:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robx.answers import Status
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_gamma
 from robx.methods.neighbours import nearest_points, report
@@ -24,7 +25,6 @@ from robx.problem import Applicants, Problem, SearchResult
 
 __all__ = ["DiceGenetic", "Nice", "require_dice"]
 
-Floats = NDArray[np.float64]
 #: Of the frame that DiCE is given.
 OUTCOME = "accepted"
 
@@ -34,7 +34,7 @@ class Nice(Method):
     """As few values as it takes, copied from the nearest accepted row (NICE, "sparsity").
 
     Starts from the applicant. Each step copies the one feature that raises the score most, until
-    the score is above the bar; with every feature copied it is. A one-hot group is one feature.
+    the score is above the cutoff; with every feature copied it is. A one-hot group is one feature.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Nice(Method):
     def search(self, problem: Problem, people: Applicants, rows: NDArray[np.intp]) -> SearchResult:  # noqa: ARG002
         """See `Method.search`."""
         found = SearchResult.nothing(people)
-        bar = problem.gate.cutoff(self.gamma)
+        cutoff = problem.gate.cutoff(self.gamma)
         near = nearest_points(
             problem,
             people,
@@ -73,7 +73,7 @@ class Nice(Method):
             cutoff=bar,
             max_tries=self.max_tries,
         )
-        report(problem, people, near, found, bar)
+        report(problem, people, near, found, cutoff)
         features = _features(problem)
         for i in np.flatnonzero(found.ok):
             person = people.take(np.array([i]))
@@ -113,10 +113,6 @@ def _copied(
         point = tries[best]
         left.pop(best)
     return goal
-
-
-def _differs(one: Floats, other: Floats) -> bool:
-    return bool(((one != other) & ~(np.isnan(one) & np.isnan(other))).any())
 
 
 # --- DiCE -----------------------------------------------------------------------------------------
@@ -204,7 +200,7 @@ class DiceGenetic(Method):
                 found.answer(i, allowed[0])
             else:
                 reason = "what DiCE found is not accepted once it is allowed"
-                found.refuse(i, Status.INFEASIBLE, reason)
+                found.refuse(i, Status.NOT_FOUND, reason)
         return found
 
     def _one(self, problem: Problem, own: Floats) -> tuple[Floats | None, str]:

@@ -39,18 +39,18 @@ def test_nice_copies_the_best_values_of_the_nearest_row_and_stops(gamma: float |
     people = declined(30)
     near = robx.NearestNeighbour(gamma=gamma).explain(problem(), people)
     answer = Nice(gamma=gamma).explain(problem(), people)
-    bar = 0.5 if gamma is None else gamma
+    cutoff = 0.5 if gamma is None else gamma
     assert answer.ok.all()
     for i in range(len(people)):
         x, goal = people.iloc[i].to_numpy(), near.points.iloc[i].to_numpy()
         point, left = x.copy(), [j for j in range(4) if x[j] != goal[j]]
-        while not problem().gate.score(point[None])[0] > bar:  # the slow, obvious twin
+        while not problem().gate.score(point[None])[0] > cutoff:  # the slow, obvious twin
             tries = {j: np.where(np.arange(4) == j, goal, point) for j in left}
             best = max(left, key=lambda j: problem().gate.score(tries[j][None])[0])
             point = tries[best]
             left.remove(best)
         np.testing.assert_array_equal(answer.points.iloc[i], point)
-    assert (answer.score > bar).all()
+    assert (answer.score > cutoff).all()
     assert (answer.n_changes <= near.n_changes).all()
     assert answer.n_changes.sum() < near.n_changes.sum()
     assert (answer.cost <= near.cost + 1e-12).all()
