@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robx.answers import Status
-from robx.arrays import Floats
+from robx.arrays import Floats, same, same_rows
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_gamma
 from robx.methods.neighbours import nearest_points, report
@@ -70,14 +70,14 @@ class Nice(Method):
             people.matrix,
             norm=self.norm,
             n_wanted=1,
-            cutoff=bar,
+            cutoff=cutoff,
             max_tries=self.max_tries,
         )
         report(problem, people, near, found, cutoff)
         features = _features(problem)
         for i in np.flatnonzero(found.ok):
             person = people.take(np.array([i]))
-            found.answer(i, _copied(problem, person, found.points[i], features, bar))
+            found.answer(i, _copied(problem, person, found.points[i], features, cutoff))
         return found
 
 
@@ -96,17 +96,17 @@ def _copied(
     features: list[NDArray[np.int64]],
     cutoff: float,
 ) -> Floats:
-    """Copy features of a goal that scores above a cutoff, the best first, until one does too."""
-    own = person.matrix[0]
-    point = own.copy()
-    left = [columns for columns in features if _differs(own[columns], goal[columns])]
+    """Copy features of a goal that is above the cutoff, the best first, until it is passed."""
+    point = person.matrix[0].copy()
+    left = [columns for columns in features if not same(point[columns], goal[columns]).all()]
     while len(left) > 1:
         tries = np.repeat(point[None], len(left), axis=0)
         for one, columns in zip(tries, left, strict=True):
             one[columns] = goal[columns]
         score = problem.gate.score(tries)
         best = int(score.argmax())
-        _, legal = problem.gate.admit(tries, person, np.zeros(len(tries), np.intp))
+        admitted, legal = problem.gate.admit(tries, person, np.zeros(len(tries), dtype=np.int64))
+        legal &= same_rows(admitted, tries)
         passed = np.where(legal & (score > cutoff), score, -np.inf)
         if passed.max() > cutoff:
             return np.asarray(tries[int(passed.argmax())])
@@ -195,7 +195,7 @@ class DiceGenetic(Method):
             if point is None:
                 found.refuse(i, Status.BUDGET, f"DiCE found nothing in {self.tries} tries: {why}")
                 continue
-            allowed, legal = problem.gate.admit(point[None], people, np.array([i]))
+            allowed, legal = problem.gate.admit(point[None], people.take(np.array([i])))
             if legal[0] and problem.gate.accepts(allowed)[0]:
                 found.answer(i, allowed[0])
             else:

@@ -12,7 +12,7 @@ SPECS, TUNED, RESULTS, CACHE = HERE / "specs", HERE / "tuned", HERE / "results",
 
 #: The paper's: a 30/70 split, 1000 Gaussian draws of standard deviation 0.1, 20 new models.
 TEST, N_DRAWS, SIGMA, N_MODELS = 0.3, 1000, 0.1, 20
-GAUSSIAN = Noise(sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian")
+GAUSSIAN = robx.Noise(sigma=SIGMA, n_draws=N_DRAWS, draws="gaussian")
 #: The paper's tau, read off a histogram.
 PAPER_TAU = {"german": 0.93, "heloc": 0.65}
 #: The rows that minor change (i) drops.
