@@ -116,7 +116,7 @@ class Cell:
         if self.answered.any():
             answers = take(points, np.flatnonzero(self.answered))
             later[:, self.answered] = acceptance(models, answers, threshold)
-        different = {m.digest or id(m) for m in models}
+        different = {m.digest or id(getattr(m, "model", m)) for m in models}
         return replace(self, scenario=scenario, later=later, n_models=len(different))
 
     def only(self, applicants: Bools) -> Cell:
