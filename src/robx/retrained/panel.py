@@ -39,7 +39,7 @@ class Panel:
         self.models = import_models(problem, models)
         if len(self.models) < 2:
             raise InvalidInput(
-                "Of the retrained models, at least two are needed, to see how they differ. Got one. "
+                "Of retrained models, at least two are needed, to see how they differ. Got one. "
                 "Some 16 are better."
             )
         check_readers(problem, self.models)

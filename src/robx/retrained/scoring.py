@@ -21,7 +21,8 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
     """Import models that score the same class as the problem's does."""
     if not isinstance(models, Sequence) or isinstance(models, str) or len(models) == 0:
         raise InvalidInput(
-            f"The models must be a list of at least one retrained model. Got {type(models).__name__}."
+            "The models must be a list of at least one retrained model. Got "
+            f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
     return [_import(model, problem.model.target) for model in models]
