@@ -8,6 +8,7 @@ import pytest
 
 import robx
 from families import family
+from oracles import toy_data
 from retrained_cases import retrained
 from robx.problem.used_models import scores_or_zero
 from robx.retrained import import_models
@@ -90,3 +91,47 @@ def test_rows_that_a_model_refuses_have_no_score() -> None:
     table = pd.DataFrame({"a": [1.0, -1.0, 3.0, 4.0, -2.0]})
     assert scores_or_zero(robx.BlackBox(picky), table).tolist() == [0.1, 0.0, 0.3, 0.4, 0.0]
     assert scores_or_zero(robx.BlackBox(picky), table[:0]).tolist() == []
+
+
+# --- which models count as the same --------------------------------------------------------------
+
+X, _ = toy_data(60, 3)
+
+
+def shifted(shift: float = 0.0) -> robx.BlackBox:
+    """Scores that rise with the first feature, moved up by a shift."""
+
+    def both(rows: Any) -> Any:
+        first = np.clip(np.asarray(rows, dtype=float)[:, 0] / 20 + 0.5, 0.1, 0.9) + shift
+        return np.column_stack([1 - first, first])
+
+    return robx.BlackBox(both)
+
+
+@pytest.fixture(scope="module")
+def problem() -> robx.Problem:
+    """A problem for which a tau was chosen by looking at one model."""
+    made = robx.Problem(shifted(), X)
+    sweep: dict[str, Any] = {
+        "method": robx.Conservative(noise=robx.Noise(n_draws=8)),
+        "taus": [0.5],
+    }
+    robx.choose_tau(made, X, [shifted()], **sweep)
+    return made
+
+
+@pytest.mark.parametrize("shift", [1e-3, -1e-3, 1e-5])
+def test_models_whose_scores_differ_a_little_are_two_models(
+    problem: robx.Problem, shift: float
+) -> None:
+    answers = robx.NearestNeighbour().explain(problem, X)
+    certificate = robx.certify(problem, answers, [shifted(shift)]).certificate
+    assert certificate is not None
+    assert certificate.n_models == 1
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-9])
+def test_models_that_differ_by_rounding_are_one_model(problem: robx.Problem, shift: float) -> None:
+    answers = robx.NearestNeighbour().explain(problem, X)
+    with pytest.raises(robx.InvalidInput, match="Model 0 of 1 was used to choose"):
+        robx.certify(problem, answers, [shifted(shift)])
