@@ -33,6 +33,7 @@ from robx.tables import (
     take,
 )
 from robx.trees import BlackBox, Model, TreeEnsemble
+from robx.trees.screen import may_exceed
 
 #: Training rows on which the model's own reading is compared with ours.
 SAMPLE = 512
@@ -101,6 +102,10 @@ class ModelView(ABC):
     def score(self, points: Floats) -> Floats:
         """Score points: (n,) float64."""
 
+    def may_exceed(self, points: Floats, cutoff: float) -> Bools:  # noqa: ARG002
+        """Tell which points may score above a cutoff, none of them left out: (n,) bool."""
+        return np.ones(len(points), dtype=bool)
+
     @abstractmethod
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
         """Open the model on points whose neighbourhoods are to be measured."""
@@ -132,12 +137,19 @@ class EnsembleView(ModelView):
         ranges = [column.missing_range or (np.nan, np.nan) for column in self.columns]
         return np.array(ranges, dtype=np.float64).reshape(-1, 2)
 
+    @cached_property
+    def _is_category(self) -> Bools:
+        return np.array([column.is_category for column in self.columns], dtype=bool)
+
+    @cached_property
+    def _needs_settling(self) -> bool:
+        return any(column.needs_settling for column in self.columns)
+
     def mark_missing(self, matrix: Floats) -> None:
         """See `ModelView.mark_missing`. A zero stays a number, whatever it means to the model."""
         self._mark_numbers(matrix)
         if self.codes:
-            is_category = np.array([column.is_category for column in self.columns])
-            matrix[np.isnan(self.numbers(matrix)) & is_category] = np.nan
+            matrix[np.isnan(self.numbers(matrix)) & self._is_category] = np.nan
 
     def _mark_numbers(self, matrix: Floats) -> None:
         for j, column in enumerate(self.columns):
@@ -163,7 +175,7 @@ class EnsembleView(ModelView):
 
     def numbers(self, points: Floats) -> Floats:
         """See `ModelView.numbers`."""
-        if not any(column.needs_settling for column in self.columns):
+        if not self._needs_settling:
             return np.ascontiguousarray(points)
         out = np.array(points, dtype=np.float64, order="C")
         for j, (levels, codes) in self.codes.items():
@@ -183,7 +195,7 @@ class EnsembleView(ModelView):
 
     def _lost(self, points: Floats, X: Floats, rules: Rules) -> Bools:
         """Which values are not the applicant's own and mean "missing" to the model: (n, d)."""
-        if not any(column.needs_settling for column in self.columns):
+        if not self._needs_settling:
             return np.zeros(points.shape, dtype=bool)
         lost = np.isnan(self.numbers(points)) & ~np.isnan(points) & ~same(points, X)
         return np.asarray(lost & ~rules.is_member)
@@ -198,10 +210,19 @@ class EnsembleView(ModelView):
         in_threads(run, len(points), 1024)
         return out
 
+    def may_exceed(self, points: Floats, cutoff: float) -> Bools:
+        """See `ModelView.may_exceed`."""
+        numbers, out = self.numbers(points), np.empty(len(points), dtype=bool)
+
+        def run(part: slice) -> None:
+            out[part] = may_exceed(self.trees, numbers[part], cutoff)
+
+        in_threads(run, len(points), 4096)
+        return out
+
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
         """See `ModelView.probe`. Categories have no distances, and get no noise."""
-        is_number = np.array([not column.is_category for column in self.columns])
-        sigmas = np.where(is_number, noise.sigmas(self.names), 0.0)
+        sigmas = np.where(self._is_category, 0.0, noise.sigmas(self.names))
         spread = spread_of(sigmas, unit, self.names, self.trees.read)
         return EnsembleProbe(self.trees, self.numbers(points), spread)
 
