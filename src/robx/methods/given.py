@@ -53,15 +53,20 @@ class Given(Method):
     ) -> SearchResult:
         """See `Method.search`."""
         found = SearchResult.nothing(applicants)
-        given = problem.codec.read(_without_extras(self.points, problem.names), "base")[rows]
+        read = problem.codec.read_rows(_without_extras(self.points, problem.names), "base")
+        given, trouble = read.matrix[rows], read.trouble[rows]
         problem.view.mark_missing(given)
         nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
+        nothing |= trouble != ""
         given = np.where(nothing[:, None], applicants.matrix, given)
         points, legal = problem.gate.project(given, applicants)
         accepted = problem.gate.accepts(points)
         moved = ~same_rows(points, given)
         for i in range(len(applicants)):
-            if nothing[i]:
+            if trouble[i]:
+                reason = f"the counterfactual that was given cannot be read: {trouble[i]}"
+                found.refuse(i, Status.NOT_FOUND, reason)
+            elif nothing[i]:
                 found.refuse(i, Status.NOT_FOUND, "no counterfactual was given")
             elif not legal[i]:
                 found.refuse(i, Status.INFEASIBLE, "no allowed point is near the one given")
