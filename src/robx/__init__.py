@@ -8,7 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
+from robx.errors import (
+    GuessedSchema,
+    ImportMismatch,
+    InvalidInput,
+    InvalidModel,
+    RobxError,
+    RobxWarning,
+    UnsupportedModel,
+)
 
 if TYPE_CHECKING:
     from robx import datasets as datasets
@@ -107,10 +115,12 @@ _HOMES = {
 _MODULES = ("datasets", "metrics", "plots", "scenarios")
 
 __all__ = [  # noqa: PLE0604
+    "GuessedSchema",
     "ImportMismatch",
     "InvalidInput",
     "InvalidModel",
     "RobxError",
+    "RobxWarning",
     "UnsupportedModel",
     *_HOMES,
     *_MODULES,

@@ -89,13 +89,19 @@ class Schema:
     # --- made from a table, by hand, from a file --------------------------------------------------
 
     @classmethod
-    def infer(cls, X: Any, *, scale: float | None = None) -> Schema:
+    def infer(
+        cls, X: Any, *, scale: float | None = None, protected: Iterable[str] | None = None
+    ) -> Schema:
         """Guess a schema from a table; print it to see the guesses, `override` to mend them.
 
         Text and category columns are categorical (ordinal where pandas says that they are ordered),
         booleans too. Whole numbers are integers. Numbers with few decimals get that resolution. 0/1
         columns with a common beginning of their names, of which each row has exactly one set, are a
-        one-hot group. Nothing is taken to be immutable: only you know that.
+        one-hot group.
+
+        Columns whose names or levels are about protected features (sex, race, religion, marital
+        status, ...) are fixed, and an age may only rise. Nothing else is taken to be immutable:
+        only you know that.
 
         Parameters
         ----------
@@ -103,10 +109,21 @@ class Schema:
             For example the training table.
         scale : float, optional
             Unit of all numeric columns; each column's range unless given.
+        protected : sequence of str, optional
+            Columns and one-hot groups to fix instead of those that are recognised; ``()`` for none.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [25, 40], "sex": ["f", "m"], "wage": [900, 1200]})
+        >>> [feature.change for feature in Schema.infer(people)]
+        ['increase', 'none', 'any']
+        >>> [feature.change for feature in Schema.infer(people, protected=["age"])]
+        ['none', 'any', 'any']
         """
         from robx.schema.guess import guess_features  # noqa: PLC0415 - it makes schemas' features
 
-        schema = cls(tuple(guess_features(X)))
+        schema = cls(tuple(guess_features(X, protected=protected)))
         if scale is not None:
             schema = cls(
                 tuple(f.replaced(scale=scale) if f.is_number else f for f in schema.features)
