@@ -8,7 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
+from robx.errors import (
+    ImportMismatch,
+    InvalidInput,
+    InvalidModel,
+    RobxError,
+    RobxWarning,
+    UnsupportedModel,
+    WrongWayRound,
+)
 
 if TYPE_CHECKING:
     from robx import datasets as datasets
@@ -111,7 +119,9 @@ __all__ = [  # noqa: PLE0604
     "InvalidInput",
     "InvalidModel",
     "RobxError",
+    "RobxWarning",
     "UnsupportedModel",
+    "WrongWayRound",
     *_HOMES,
     *_MODULES,
 ]

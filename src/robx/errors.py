@@ -26,3 +26,11 @@ class UnsupportedModel(RobxError, TypeError):
 
 class ImportMismatch(RobxError, ValueError):
     """An imported model scored a row differently from the model that it was imported from."""
+
+
+class RobxWarning(UserWarning):
+    """Base of every warning that robx gives on purpose."""
+
+
+class WrongWayRound(RobxWarning):
+    """The target class may be the outcome that applicants want to avoid."""
