@@ -94,7 +94,7 @@ bench-methods: $(VENV)/test
 
 # Tools that cannot share an environment are named by their interpreters: PEERS="--nice-python ...".
 bench-peers: $(VENV)/test
-	$(BIN)/python -m benchmarks.peers --out . $(PEERS)
+	$(BIN)/python -m benchmarks.peers $(PEERS)
 
 DATA ?= german
 EXPERIMENT = $(BIN)/python -m experiments.$(1) --data $(DATA) $(if $(HELOC),--heloc $(HELOC))
