@@ -146,7 +146,7 @@ def test_text_that_no_file_can_hold_is_refused_in_a_sentence(tmp_path: Path) -> 
     with pytest.raises(
         robx.InvalidInput, match=r"'t.csv' cannot be written: the table holds '\\ud"
     ):
-        write_table(pd.DataFrame({"a": np.array(["\ud800"], dtype=object)}), tmp_path / "t.csv")
+        write_table(pd.DataFrame({"a": pd.Series(["\ud800"], dtype=object)}), tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,101 +1,22 @@
-"""Files that are written whole or not at all."""
+"""Tables in files: Parquet as it is, CSV in a form that is safe in spreadsheets."""
 
 from __future__ import annotations
 
 import csv
-import errno
 import gzip
 import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Number
 from operator import is_not, ne
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robx.errors import InvalidInput
+from robx.files.atomic import atomically
 from robx.files.escaping import escape
 from robx.files.formats import ending_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Errors of a disk that is full.
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
-@contextmanager
-def atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a path to write to, beside the target and with its ending; rename it at the end.
-
-    Whoever looks sees the old file or the whole new one. After an error, or ctrl-C, nothing is
-    left over and an old file is as it was. What the system says while the file is written, such as
-    that the disk is full, becomes an `InvalidInput`.
-
-    Parameters
-    ----------
-    path : path
-        Where the file is to be.
-
-    Yields
-    ------
-    Path
-        Of an empty file to write to.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with atomically(folder / "note.txt") as temporary:
-    ...     _ = temporary.write_text("done")
-    >>> [(file.name, file.read_text()) for file in folder.iterdir()]
-    [('note.txt', 'done')]
-    """
-    given, target = Path(path), check_target(path)
-    temporary = target.parent / f".robx-{secrets.token_hex(8)}{target.suffix}"
-    with _said_simply(given):
-        try:
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            if target.exists():
-                shutil.copymode(target, temporary)
-            yield temporary
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Refuse a place where no file can be written; return it as it will be."""
-    given = Path(path)
-    with _said_simply(given):
-        target = given.resolve()  # a link is kept, and what it points to is written
-        is_folder, is_there, is_file = target.is_dir(), target.exists(), target.is_file()
-        has_folder = target.parent.is_dir()
-    if is_folder:
-        raise InvalidInput(f"'{given}' is a folder. Name a file to write in it.")
-    if not has_folder:
-        raise InvalidInput(
-            f"There is no folder '{given.parent}' to write '{given.name}' to. Make it first."
-        )
-    if is_there and not is_file:
-        raise InvalidInput(f"'{given}' is not an ordinary file. Name another to write to.")
-    return target
-
-
-@contextmanager
-def _said_simply(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = "Name another file, or one in another folder."
-        if error.errno in FULL:
-            what = "Free some space, or name a file on another disk."
-        said = str(error.strerror or error).rstrip(".")
-        raise InvalidInput(f"'{str(path)[:200]}' cannot be written: {said}. {what}") from error
 
 
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> int:
