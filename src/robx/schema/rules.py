@@ -6,11 +6,11 @@ categories by `Feature.level_numbers`, missing values as NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ class Rules:
         the applicant is beyond already, further out.
     storable : (2, d) float64
         Minimum and maximum that the columns' dtypes can store.
+    words_unlisted : mapping, optional
+        By column and number, what to call values that are no level.
     """
 
     features: tuple[Feature, ...]
@@ -55,6 +57,7 @@ class Rules:
     single: Bools
     seen: Floats
     storable: Floats
+    words_unlisted: Mapping[tuple[int, float], str] = field(default_factory=dict)
 
     # --- arrays ----------------------------------------------------------------------------------
 
@@ -62,6 +65,17 @@ class Rules:
     def is_label(self) -> Bools:
         """Columns of categories, in which only equality has a meaning: (d,) bool."""
         return np.array([f.kind == "categorical" for f in self.features], dtype=bool)
+
+    @cached_property
+    def has_order_of_words(self) -> Bools:
+        """Columns of ordered levels that are text; below 0 they hold values without a place."""
+        return np.array(
+            [
+                f.kind == "ordinal" and any(isinstance(level, str) for level in f.levels or ())
+                for f in self.features
+            ],
+            dtype=bool,
+        )
 
     @cached_property
     def is_member(self) -> Bools:
@@ -256,8 +270,13 @@ class Rules:
             if f.change in {"none", "decrease"}:
                 high[:, j] = np.fmin(high[:, j], X[:, j])
         low, high = np.fmax(low, storable[0]), np.fmin(high, storable[1])
-        nowhere = ((low > high) | self.follows) & ~np.isnan(X)
+        # From a value that has no place in an order, no direction leads anywhere.
+        nowhere = ((low > high) | self.follows | self.without_place(X)) & ~np.isnan(X)
         return np.where(nowhere, X, low), np.where(nowhere, X, high)
+
+    def without_place(self, X: Floats) -> Bools:
+        """Tell which values are none of the text levels of an ordered column: (n, d) bool."""
+        return np.asarray(self.has_order_of_words & (X < 0))
 
     def reach(self, X: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Widen bounds to all that a point may come to hold, what follows included: (n, d) each."""
@@ -359,6 +378,9 @@ class Rules:
             # A difference that is too large to be a number may still be a cost.
             moved = np.where(np.isinf(Z - X), np.abs(Z * unit - X * unit), moved)
         moved = np.where(self.is_label, unit, moved)
+        if self.has_order_of_words.any():
+            no_distance = self.without_place(Z) | self.without_place(X)
+            moved = np.where(no_distance, self.fill_cost, moved)
         moved = np.where(Z == X, 0.0, moved)
         x_missing, z_missing = np.isnan(X), np.isnan(Z)
         moved = np.where(x_missing != z_missing, self.fill_cost, moved)
@@ -378,12 +400,17 @@ class Rules:
         for j in np.flatnonzero(changed & ~self.follows):
             f = self.features[j]
             if f.group is None:
-                lines[f.name] = f"{f.name}: {f.say(x[j])} → {f.say(z[j])}"
+                lines[f.name] = f"{f.name}: {self.say(j, x[j])} → {self.say(j, z[j])}"
             elif f.group not in lines:
                 before, after = (self.member(f.group, point) for point in (x, z))
                 lines[f.group] = f"{f.group}: {before} → {after}"
         self._add_effects(lines, changed, z, x)
         return list(lines.values())
+
+    def say(self, j: int | np.integer[Any], number: float) -> str:
+        """Put a value of column j in words."""
+        unlisted = self.words_unlisted.get((int(j), float(number)))
+        return self.features[j].say(number) if unlisted is None else unlisted
 
     def _add_effects(self, lines: dict[str, str], changed: Bools, z: Floats, x: Floats) -> None:
         """Say what a change brings about behind the last of its causes."""
