@@ -112,7 +112,7 @@ def test_numbers_of_numpy_are_taken_as_plain_ones() -> None:
         ({"name": 3}, r"Feature 3: its name must be text. Got 3."),
         ({"kind": "number"}, "kind must be one of continuous, integer, ordinal, categorical, one"),
         ({"kind": []}, r"kind must be one of .* Got \[\]"),
-        ({"change": "up"}, "change must be one of any, increase, decrease, none. Got 'up'"),
+        ({"change": "up"}, "change must be one of any, .*, may only fall, fixed. Got 'up'"),
         ({"low": "1"}, "low must be a finite number. Got '1'"),
         ({"high": math.inf}, "high must be a finite number. Got inf"),
         ({"scale": math.nan}, "scale must be a finite number. Got nan"),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput
 from robx.kernels import grids
+from robx.schema import relative
 from robx.schema.constraint import Constraint
 from robx.schema.effect import Effect, Effects, in_order
 from robx.schema.feature import Feature
@@ -94,10 +95,12 @@ class Rules:
     def effects_in_numbers(self) -> Effects:
         """The effects as arrays."""
         names = [feature.name for feature in self.features]
-        low = [-np.inf if f.low is None else f.low for f in self.features]
-        high = [np.inf if f.high is None else f.high for f in self.features]
-        ends = np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
-        return Effects(self.effects, names, *ends, self._on_grid)
+
+        def ends(X: Floats) -> tuple[Floats, Floats]:
+            low, high = self.limits(X)
+            return np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
+
+        return Effects(self.effects, names, ends, self._on_grid)
 
     @cached_property
     def relations_in_numbers(self) -> Relations:
@@ -223,7 +226,9 @@ class Rules:
     def is_free(self) -> bool:
         """Whether every known value may become every other known value."""
         return not self.constraints and all(
-            f.change == "any" and f.low is None and f.high is None for f in self.features
+            f.change == "any"
+            and all(end is None for end in (f.low, f.high, f.max_increase, f.max_decrease))
+            for f in self.features
         )
 
     # --- what is allowed -------------------------------------------------------------------------
@@ -255,9 +260,29 @@ class Rules:
                 low[:, j] = np.fmax(low[:, j], X[:, j])
             if f.change in {"none", "decrease"}:
                 high[:, j] = np.fmin(high[:, j], X[:, j])
+            if f.max_increase is not None or f.max_decrease is not None:
+                least, most = self._relative(j, X[:, j])
+                low[:, j], high[:, j] = np.fmax(low[:, j], least), np.fmin(high[:, j], most)
         low, high = np.fmax(low, storable[0]), np.fmin(high, storable[1])
         nowhere = ((low > high) | self.follows) & ~np.isnan(X)
         return np.where(nowhere, X, low), np.where(nowhere, X, high)
+
+    def limits(self, X: Floats) -> tuple[Floats, Floats]:
+        """Stated minimum and maximum of each column, whatever its `change` is: (n, d) each."""
+        low = np.tile([-np.inf if f.low is None else f.low for f in self.features], (len(X), 1))
+        high = np.tile([np.inf if f.high is None else f.high for f in self.features], (len(X), 1))
+        for j, f in enumerate(self.features):
+            if f.max_increase is not None or f.max_decrease is not None:
+                least, most = self._relative(j, X[:, j])
+                low[:, j], high[:, j] = np.fmax(low[:, j], least), np.fmin(high[:, j], most)
+        return low, high
+
+    def _relative(self, j: int, x: Floats) -> tuple[Floats, Floats]:
+        """Minimum and maximum of a column by what applicants have in it: (n,) each."""
+        kind, numerator, denominator, single, start, levels = self.grid
+        step = float(numerator[j] / denominator[j]) if kind[j] == grids.STEP else 0.0
+        listed = levels[start[j] : start[j + 1]]
+        return relative.bounds(self.features[j], x, listed, step, single=bool(single[j]))
 
     def reach(self, X: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Widen bounds to all that a point may come to hold, what follows included: (n, d) each."""
@@ -378,7 +403,7 @@ class Rules:
         for j in np.flatnonzero(changed & ~self.follows):
             f = self.features[j]
             if f.group is None:
-                lines[f.name] = f"{f.name}: {f.say(x[j])} → {f.say(z[j])}"
+                lines[f.name] = f"{f.name}: {f.say(x[j])} → {f.say_with_unit(z[j])}"
             elif f.group not in lines:
                 before, after = (self.member(f.group, point) for point in (x, z))
                 lines[f.group] = f"{f.group}: {before} → {after}"

@@ -423,7 +423,8 @@ class Schema:
         points = codec.read(X, "X")
         if applicants is None:
             # Nobody to compare with: no value is anybody's own, and none has moved.
-            anyone = tuple(feature.replaced(change="any") for feature in self.features)
+            free = {"change": "any", "max_increase": None, "max_decrease": None}
+            anyone = tuple(feature.replaced(**free) for feature in self.features)
             nobody = np.where(np.isnan(points), np.nan, np.where(points == np.inf, -np.inf, np.inf))
             return points, nobody, replace(self, features=anyone, effects=()).rules(codec, None)
         # Tables of a kind are stored alike, but for a column of nothing, which has no dtype.
@@ -452,6 +453,11 @@ def _respecified(feature: Feature, changes: dict[str, Any]) -> Feature:
             changes.setdefault("group", None)
         if kind != "continuous":
             changes.setdefault("resolution", None)
+        if kind not in ("continuous", "integer"):
+            changes.setdefault("unit", None)
+        if kind not in ("continuous", "integer", "ordinal"):
+            changes.setdefault("max_increase", None)
+            changes.setdefault("max_decrease", None)
     return feature.replaced(**changes)
 
 
