@@ -181,7 +181,7 @@ class MethodContract:
 
     def test_nothing_moves_further_than_is_said_and_that_far_it_may(self) -> None:
         case = family("forest")
-        near = {
+        near: dict[str, dict[str, Any]] = {
             "age": {"within": 10},
             "income": {"max_increase": 15.0, "max_decrease": 0},
             "savings": {"kind": "ordinal", "levels": [0, 1, 2, 3, 4], "max_increase": 2},

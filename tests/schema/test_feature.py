@@ -186,3 +186,20 @@ def test_a_fixed_feature_may_be_filled_in_and_says_so() -> None:
     known, missing = np.array([[1980.0]]), np.array([[np.nan]])
     assert schema.violations(known + 1, known) == [["born (fixed, but may be filled in)"]]
     assert schema.violations(known, missing) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        ("free", "any"),
+        ("may only rise", "increase"),
+        ("may only fall", "decrease"),
+        ("fixed", "none"),
+    ],
+)
+def test_the_words_that_tables_show_are_understood(words: Any, change: str) -> None:
+    feature = Feature("a", change=words)
+    assert feature.change == change
+    assert feature == Feature("a").replaced(change=change)
+    assert feature.constraint() == words
+    assert feature.to_dict().get("change", "any") == change

@@ -33,7 +33,7 @@ def test_a_number_moves_no_further_than_is_said() -> None:
 
 
 def test_levels_are_counted_in_steps_also_from_between_them() -> None:
-    savings = Feature("s", "ordinal", levels=[0, 2, 5, 9], max_increase=1, max_decrease=2)
+    savings = Feature("s", "ordinal", levels=(0, 2, 5, 9), max_increase=1, max_decrease=2)
     assert moves(savings, 5, [0, 2, 5, 9]) == [0, 2, 5, 9]
     assert moves(savings, 2, [0, 2, 5, 9]) == [0, 2, 5]
     assert moves(savings, 3, [0, 2, 3, 5, 9]) == [0, 2, 3, 5]

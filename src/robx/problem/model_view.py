@@ -22,6 +22,7 @@ from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
+from robx.schema.feature import Change
 from robx.schema.guess import guess_features, warn_of_guess
 from robx.tables import (
     Column,
@@ -285,7 +286,7 @@ def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
             levels = np.unique(np.asarray(read[:, position]))
             known = tuple(int(level) for level in levels[~np.isnan(levels)])
             values = column.categories if column.by_value and column.categories else known
-            change = "any" if features[j].change == "any" else "none"
+            change: Change = "any" if features[j].change == "any" else "none"
             features[j] = Feature(features[j].name, "categorical", change, levels=values)
         elif column.is_category and column.categories and features[j].levels:
             # A dtype may list categories that were not there when the model was trained.

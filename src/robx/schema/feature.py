@@ -18,8 +18,9 @@ Kind = Literal["continuous", "integer", "ordinal", "categorical", "onehot"]
 Change = Literal["any", "increase", "decrease", "none"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CHANGES: tuple[Change, ...] = get_args(Change)
+ChangeWord = Literal["free", "may only rise", "may only fall", "fixed"]
 #: How tables name the ways to change; both are understood.
-CHANGE_WORDS: dict[str, Change] = {
+CHANGE_WORDS: dict[ChangeWord, Change] = {
     "free": "any",
     "may only rise": "increase",
     "may only fall": "decrease",
@@ -87,7 +88,7 @@ class Feature:
 
     name: str
     kind: Kind = "continuous"
-    change: Change = "any"
+    change: Change | ChangeWord = "any"
     low: float | None = None
     high: float | None = None
     resolution: float | None = None
@@ -105,8 +106,9 @@ class Feature:
 
     def __post_init__(self, within: float | str | None) -> None:
         _take_levels(self)
-        if isinstance(self.change, str):
-            object.__setattr__(self, "change", CHANGE_WORDS.get(self.change, self.change))
+        for words, change in CHANGE_WORDS.items():
+            if self.change == words:
+                object.__setattr__(self, "change", change)
         _take_within(self, within)
         for complaint in _complaints(self):
             raise InvalidInput(f"Feature {self.name!r}: {complaint}.")
@@ -156,8 +158,9 @@ class Feature:
 
     def constraint(self) -> str:
         """Name what may be done to it, in words."""
-        ways = {change: words for words, change in CHANGE_WORDS.items()}
-        parts = [ways[self.change]] if self.change != "any" else []
+        parts: list[str] = [
+            w for w, change in CHANGE_WORDS.items() if change == self.change != "any"
+        ]
         if self.change == "none" and self.may_fill:
             parts = ["fixed, but may be filled in"]
         parts += relative.words(self)
