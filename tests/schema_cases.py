@@ -81,7 +81,7 @@ class Case:
         """L1 distance from what is wanted; where nothing is, from the applicant."""
         unit = np.array(
             [
-                f.weight / (f.scale or 1.0) * (0.5 if f.group is not None else 1.0)
+                f.weight / float(f.scale or 1.0) * (0.5 if f.group is not None else 1.0)
                 for f in self.schema
             ]
         )

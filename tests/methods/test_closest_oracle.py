@@ -115,7 +115,12 @@ def schema(seed: int) -> Schema:
         for f, w in zip(features, weights, strict=True)
     )
     if seed % 3 == 2:
-        near = ({"within": 2}, {"max_increase": 1}, {"max_decrease": 0.5, "max_increase": 0.25}, {})
+        near: tuple[dict[str, Any], ...] = (
+            {"within": 2},
+            {"max_increase": 1},
+            {"max_decrease": 0.5, "max_increase": 0.25},
+            {},
+        )
         features = tuple(f.replaced(**n) for f, n in zip(features, near, strict=True))
     homes = tuple(Feature(name, **home) for name in HOMES)
     optional = ("home",) if rng.random() < 0.3 else ()

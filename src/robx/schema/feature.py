@@ -67,8 +67,9 @@ class Feature:
         The labels of `levels`, if these are not given as a mapping.
     group : str, optional
         The one-hot group that the column belongs to.
-    scale : float, optional
-        One unit of cost and of noise. Unless given, the range of the column in the training table.
+    scale : float or "range", optional
+        One unit of cost and of noise; "range" is the range of the column in the training table.
+        Unless given, it is this range, cut where outliers stretch it (see `Schema.fit`).
     noise : float, optional
         Unit of noise where it differs from `scale`; 0 keeps the column fixed in the stability test.
         Categories and one-hot columns never get noise.
@@ -95,7 +96,7 @@ class Feature:
     levels: tuple[Category, ...] | None = None
     labels: tuple[str, ...] | None = None
     group: str | None = None
-    scale: float | None = None
+    scale: float | Literal["range"] | None = None
     noise: float | None = None
     weight: float = 1.0
     may_fill: bool = False
@@ -125,7 +126,8 @@ class Feature:
         """Unit of its noise; 0 for what has no distances, None where its scale is not known yet."""
         if not self.is_number:
             return 0.0
-        return self.scale if self.noise is None else self.noise
+        scale = self.scale if isinstance(self.scale, float) else None
+        return scale if self.noise is None else self.noise
 
     @property
     def level_numbers(self) -> tuple[float, ...]:
@@ -262,7 +264,7 @@ def _complaints(f: Feature) -> Iterable[str]:
         yield f"change must be one of {known}. Got {f.change!r}"
     for name in NUMBERS:
         value = getattr(f, name)
-        is_none = value is None and name != "weight"
+        is_none = (value is None and name != "weight") or (name == "scale" and value == "range")
         if not is_none and (not isinstance(value, float) or not math.isfinite(value)):
             yield f"{name} must be a finite number. Got {value!r}"
     if not isinstance(f.may_fill, bool):
@@ -277,7 +279,7 @@ def _number_complaints(f: Feature) -> Iterable[str]:
         yield f"low must not be above high. Got {f.low:g} and {f.high:g}"
     if f.resolution is not None and (f.resolution <= 0 or f.kind != "continuous"):
         yield f"a resolution is a positive step of a continuous feature. Got {f.resolution!r}"
-    if f.scale is not None and f.scale <= 0:
+    if isinstance(f.scale, float) and f.scale <= 0:
         yield f"scale must be positive. Got {f.scale:g}"
     if f.noise is not None and f.noise < 0:
         yield f"noise must not be negative. Got {f.noise:g}"

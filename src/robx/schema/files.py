@@ -31,7 +31,7 @@ VOCABULARY = """\
 # levels        values of an ordinal or categorical feature; labels are words for them
 # labels        [none, under 100, 100 or more]
 # group         the one-hot group of a onehot feature
-# scale         one unit of cost and of noise, by default the range of the column
+# scale         one unit of cost and of noise; range is that of the column, with its outliers
 # noise         unit of noise, if it is not the scale
 # weight        factor on the cost
 # may_fill      whether a missing value may be filled in

@@ -77,11 +77,11 @@ class Rules:
     @cached_property
     def scale(self) -> Floats:
         """Units of cost, without weights: (d,) float64."""
-        lacking = [f.name for f in self.features if f.scale is None]
+        lacking = [f.name for f in self.features if not isinstance(f.scale, float)]
         if lacking:
             raise InvalidInput(
                 f"Feature {lacking[0]!r} has no scale, so a cost cannot be given. Call "
-                "schema.fit(X_train), which takes each column's range, or state one."
+                "schema.fit(X_train), which takes it from the columns, or state one."
             )
         return np.array([f.scale for f in self.features], dtype=np.float64)
 
