@@ -23,6 +23,7 @@ from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
+from robx.schema.feature import Change
 from robx.schema.guess import guess_features, warn_of_guess
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
@@ -350,7 +351,7 @@ def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
             known = tuple(int(level) for level in levels[~np.isnan(levels)])
             values = column.categories if column.by_value and column.categories else known
             if values:
-                change = "any" if features[j].change == "any" else "none"
+                change: Change = "any" if features[j].change == "any" else "none"
                 features[j] = Feature(features[j].name, "categorical", change, levels=values)
     warn_of_guess(features)
     return Schema(tuple(features))
