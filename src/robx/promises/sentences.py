@@ -66,7 +66,7 @@ def _same(check: Check, name: str) -> str:
     digest = str(check.model.get("digest"))[:DIGEST]
     promises = "the only promise" if n == 1 else f"{kept} of {n} promises"
     keeps = "keeps" if n > 1 or kept else "does not keep"
-    which = "This" if name == NEW else _upper(name)
+    which = "This" if name == NEW else _upper(name).replace("The new model (", "The model (")
     return (
         f"{which} is the model that the answers were issued under (digest {digest}), not a new "
         f"one. It {keeps} {promises}, which says nothing about a retraining."
