@@ -75,7 +75,7 @@ class Inputs:
         """The outcome that counts as accepted, as the table of the user names it."""
         told, (_, target) = self.target_name is not None, self._labels_and_target
         if self.label is None:
-            column = telling_column(self._read(self.data), self.X.columns)
+            column = telling_column(self._read(self.data), list(self.X.columns))
             known = list(getattr(self.model, "classes_", (0, 1)))
         else:
             column, known = self.label, self._read(self.data)[self.label].unique().tolist()

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from robx.cli.screen import either, listed
 from robx.errors import InvalidInput
 from robx.label_names import Sense, sense_of_class
@@ -119,6 +117,8 @@ def _count(accepted: int, n: int) -> str:
 
 
 def _accepted(model: Model, table: pd.DataFrame, at: float) -> Any:
+    import numpy as np
+
     from robx.trees.rowwise import score_rows
 
     scores, _ = score_rows(lambda rows: model.score(table.iloc[rows]), len(table))
