@@ -66,10 +66,10 @@ MAKERS: list[Callable[[dict[str, Any]], Any]] = [pd.DataFrame, pl.DataFrame, pa.
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_guess_is_the_same_in_every_library(make: Callable[[dict[str, Any]], Any]) -> None:
-    table = make({"age": [1, 5], "rate": [0.5, 1.5], "word": ["x", "y"], "flag": [True, False]})
+    table = make({"term": [1, 5], "rate": [0.5, 1.5], "word": ["x", "y"], "flag": [True, False]})
     assert Schema.infer(table) == Schema(
         (
-            Feature("age", "integer", scale=4.0),
+            Feature("term", "integer", scale=4.0),
             Feature("rate", "continuous", resolution=0.1, scale=1.0),
             Feature("word", "categorical", levels=("x", "y"), scale=1.0),
             Feature("flag", "categorical", levels=(False, True), scale=1.0),
@@ -99,14 +99,35 @@ def test_a_missing_or_other_value_makes_no_group() -> None:
         assert Schema.infer(table)["home_a"].group is None
 
 
-def test_nothing_is_guessed_to_be_fixed_and_guesses_can_be_seen_and_mended() -> None:
-    table = pd.DataFrame({"age": [20, 60], "sex": ["f", "m"]})
+def test_names_of_levels_may_hold_signs_that_part_words() -> None:
+    hot = np.eye(3, dtype=int)[[0, 1, 2, 1]]
+    names = ["purpose_used car", "purpose_radio or television", "purpose_repairs"]
+    schema = Schema.infer(pd.DataFrame(hot, columns=names))
+    assert [f.group for f in schema] == ["purpose"] * 3
+
+
+def test_a_shorter_beginning_takes_no_column_of_a_group_away() -> None:
+    table = pd.DataFrame(
+        {
+            "home_own": [1, 0, 0],
+            "home_rent": [0, 1, 1],
+            "home_own_garage": [1, 0, 0],
+            "home_own_none": [0, 0, 0],
+        }
+    )
+    assert [f.group for f in Schema.infer(table)] == ["home", "home", None, None]
+
+
+def test_only_what_is_protected_is_guessed_to_be_fixed_and_guesses_can_be_mended() -> None:
+    table = pd.DataFrame({"term": [20, 60], "sex": ["f", "m"], "home": ["a", "b"]})
     schema = Schema.infer(table)
-    assert all(f.change == "any" and not f.may_fill for f in schema)
+    assert [f.change for f in schema] == ["any", "none", "any"]
+    assert not any(f.may_fill for f in schema)
     assert "categorical" in str(schema)
-    mended = schema.override(age={"change": "increase"}, sex={"change": "none"})
-    assert mended["sex"].constraint() == "fixed"
-    assert mended["age"].scale == 40
+    mended = schema.override(term={"change": "increase"}, sex={"change": "any"})
+    assert mended["term"].constraint() == "may only rise"
+    assert mended["sex"].constraint() == "free"
+    assert mended["term"].scale == 40
 
 
 def test_one_scale_can_be_given_for_all_numbers() -> None:

@@ -77,8 +77,9 @@ def _change(rules: Rules, columns: NDArray[np.intp], z: Floats, x: Floats) -> di
     shift = float(_shifts(rules, z[None], x[None])[0, j])
     if np.isfinite(shift):
         levels = feature.level_numbers
-        bottom = feature.low if feature.low is not None else min(levels, default=-np.inf)
-        top = feature.high if feature.high is not None else max(levels, default=np.inf)
+        bottom, top = (float(end[0, j]) for end in rules.limits(x[None]))
+        bottom = max(bottom, min(levels, default=-np.inf)) if feature.low is None else bottom
+        top = min(top, max(levels, default=np.inf)) if feature.high is None else top
         # A value that is outside already may stay there.
         low = 0.0 if feature.change == "increase" else min((bottom - x[j]) / rules.scale[j], 0.0)
         high = 0.0 if feature.change == "decrease" else max((top - x[j]) / rules.scale[j], 0.0)

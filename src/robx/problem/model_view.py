@@ -23,7 +23,8 @@ from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
-from robx.schema.guess import guess_features
+from robx.schema.feature import Change
+from robx.schema.guess import guess_features, warn_of_guess
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
     Column,
@@ -339,9 +340,8 @@ def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
 
 
 def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
-    """Guess a schema; columns that the model splits by category are categorical."""
-    guessed = list(guess_features(X_train))
-    features = [f.replaced(name=n) for f, n in zip(guessed, layout.names, strict=True)]
+    """Guess a schema, and say so; columns that the model splits by category are categorical."""
+    features = guess_features(X_train, layout.names)
     order = _model_order(model, layout)
     for position, column in enumerate([] if model.trees is None else model.trees.columns):
         j = layout.names.index(order[position])
@@ -351,7 +351,9 @@ def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
             known = tuple(int(level) for level in levels[~np.isnan(levels)])
             values = column.categories if column.by_value and column.categories else known
             if values:
-                features[j] = Feature(features[j].name, "categorical", levels=values)
+                change: Change = "any" if features[j].change == "any" else "none"
+                features[j] = Feature(features[j].name, "categorical", change, levels=values)
+    warn_of_guess(features)
     return Schema(tuple(features))
 
 

@@ -60,7 +60,7 @@ def save(ensemble: TreeEnsemble, path: Path) -> None:
     }
     body = b"".join(array.tobytes() for array in arrays.values())
     header["digest"] = _digest(header["ensemble"], header["arrays"], body)
-    with atomically(path) as temporary:
+    with atomically(path, private=False) as temporary:
         temporary.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
 
 
