@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from robx.errors import GuessedSchema, InvalidInput, warn_caller
 from robx.schema.feature import Change, Feature, Kind
 from robx.schema.protected import AGE, protected_by
+from robx.schema.resolution import guess_resolution
 from robx.tables import Layout, distinct_values, number_column
 
-#: Numbers with up to this many decimals get them as their resolution.
-MOST_DECIMALS = 3
 #: A sign in a name, after which the name of a level may begin.
 PARTING = re.compile(r"(?<=.)[_=:.\- ]")
 
@@ -172,15 +171,8 @@ def _number_feature(name: str, values: NDArray[np.float64], single: bool) -> Fea
     finite = values[np.isfinite(values)]
     if len(finite) == 0:
         raise InvalidInput(f"Column '{name}' has no value in any row.")
-    if (finite == np.rint(finite)).all():
-        return Feature(name, "integer")
-    for decimals in range(1, MOST_DECIMALS + 1):
-        rounded = np.round(finite, decimals)
-        if single:
-            rounded = rounded.astype(np.float32).astype(np.float64)
-        if (rounded == finite).all():
-            return Feature(name, "continuous", resolution=10.0**-decimals)
-    return Feature(name, "continuous")
+    kind: Kind = "integer" if (finite == np.rint(finite)).all() else "continuous"
+    return Feature(name, kind, resolution=guess_resolution(finite, single=single))
 
 
 def _one_hot_groups(numbers: dict[str, NDArray[np.float64]]) -> dict[str, list[str]]:
