@@ -23,7 +23,7 @@ from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
 from robx.schema.feature import Change
-from robx.schema.guess import guess_features, warn_of_guess
+from robx.schema.guess import guess_features
 from robx.tables import (
     Column,
     Layout,
@@ -276,7 +276,7 @@ def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
 
 
 def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
-    """Guess a schema, and say so; columns that the model splits by category are categorical."""
+    """Guess the features of a schema; columns that the model splits by category are categorical."""
     features = guess_features(X_train, layout.names)
     order = _model_order(model, layout)
     for position, column in enumerate([] if model.trees is None else model.trees.columns):
@@ -292,7 +292,6 @@ def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
             # A dtype may list categories that were not there when the model was trained.
             known_ones = [v for v in features[j].levels or () if v in column.categories]
             features[j] = features[j].replaced(levels=known_ones or features[j].levels)
-    warn_of_guess(features)
     return Schema(tuple(features))
 
 

@@ -70,8 +70,8 @@ def guess_features(
     return _with_changes(features, _stated_changes(features, protected))
 
 
-def guess_words(features: Sequence[Feature]) -> str:
-    """Say in one sentence what a guess does not let change.
+def guess_words(features: Sequence[Feature], together: Sequence[Sequence[str]] = ()) -> str:
+    """Say in one sentence what a guess does not let change, and what goes together.
 
     Examples
     --------
@@ -84,15 +84,19 @@ def guess_words(features: Sequence[Feature]) -> str:
         found = [f for f in features if f.name in known and f.change == change]
         if found:
             parts.append(f"{', '.join(dict.fromkeys(f.group or f.name for f in found))} ({words})")
-    if not parts:
-        return "all features may change"
-    return f"protected features are {', '.join(parts)}; all others may change"
+    said = "all features may change"
+    if parts:
+        said = f"protected features are {', '.join(parts)}; all others may change"
+    for leader, *others in together:
+        said += f"; {', '.join(others)} {'goes' if len(others) == 1 else 'go'} with {leader}"
+    return said
 
 
-def warn_of_guess(features: Sequence[Feature]) -> None:
+def warn_of_guess(features: Sequence[Feature], together: Sequence[Sequence[str]] = ()) -> None:
     """Warn that no schema was given, at the line outside of robx that should give one."""
     warn_caller(
-        f"No schema was given, so it was guessed from the training table: {guess_words(features)}. "
+        "No schema was given, so it was guessed from the training table: "
+        f"{guess_words(features, together)}. "
         "To decide otherwise, pass a schema: Schema.infer(X).override(...), or a file that `robx "
         "schema` writes.",
         GuessedSchema,
