@@ -16,6 +16,7 @@ from robx.errors import (
     RobxError,
     RobxWarning,
     UnsupportedModel,
+    WrongWayRound,
 )
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ __all__ = [  # noqa: PLE0604
     "RobxError",
     "RobxWarning",
     "UnsupportedModel",
+    "WrongWayRound",
     *_HOMES,
     *_MODULES,
 ]

@@ -45,3 +45,7 @@ def warn_caller(message: str, category: type[RobxWarning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("robx."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+class WrongWayRound(RobxWarning):
+    """The target class may be the outcome that applicants want to avoid."""

@@ -46,7 +46,8 @@ def test_numbers_get_the_grid_that_they_lie_on(
     ("values", "kind", "levels"),
     [
         (["b", "a", "b", None], "categorical", ("a", "b")),
-        (pd.Categorical(["x", "y"], categories=["y", "x", "z"]), "categorical", ("y", "x", "z")),
+        (pd.Categorical(["x", "y"], categories=["y", "x", "z"]), "categorical", ("y", "x")),
+        (pd.Categorical([7, None], categories=[9, 7]), "categorical", (7,)),
         (pd.Categorical(["low"], ["low", "high"], ordered=True), "ordinal", ("low", "high")),
         ([True, False], "categorical", (False, True)),
         (pd.array([True, None], dtype="boolean"), "categorical", (False, True)),
@@ -135,16 +136,41 @@ def test_one_scale_can_be_given_for_all_numbers() -> None:
 
 
 @pytest.mark.parametrize(
+    "values",
+    [
+        [np.nan, np.nan],
+        [np.inf, np.nan],
+        pd.Series([None, None], dtype=object),
+        pd.Series([None, None], dtype="str"),
+        pd.Categorical([None, None], categories=["x", "y"]),
+        pd.Categorical([None, None], categories=["x", "y"], ordered=True),
+        pd.array([None, None], dtype="Int64"),
+    ],
+    ids=["NaN", "infinity", "object", "text", "category", "ordered", "nullable"],
+)
+def test_a_column_that_is_missing_in_every_row_is_fixed(values: Any) -> None:
+    feature = guessed(values)
+    assert (feature.kind, feature.change, feature.levels) == ("continuous", "none", None)
+
+
+@pytest.mark.parametrize("dtype", [pl.Enum(["b", "a", "c"]), pl.Categorical, pl.String])
+def test_levels_of_polars_are_those_that_occur(dtype: Any) -> None:
+    table = pl.DataFrame({"a": pl.Series(["a", "b", None], dtype=dtype)})
+    wanted = ("b", "a") if isinstance(dtype, pl.Enum) else ("a", "b")
+    assert Schema.infer(table)["a"].levels == wanted
+
+
+@pytest.mark.parametrize(
     ("table", "message"),
     [
-        (pd.DataFrame({"a": [np.nan, np.nan]}), "Column 'a' has no value in any row."),
-        (pd.DataFrame({"a": [np.inf, np.nan]}), "Column 'a' has no value in any row."),
-        (pd.DataFrame({"a": [None, None]}), "Column 'a' has no value in any row."),
-        (np.zeros((0, 2)), "Column '0' has no value in any row."),
+        (np.zeros((0, 2)), "The table has no rows, so nothing can be told of its columns."),
         (pd.DataFrame({"a": [[1], [2]]}), "Column 'a' must hold numbers, booleans, text or cat"),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), "Column 'a' must hold numbers, bool"),
         (pl.DataFrame({"a": [[1], [2]]}), "Column 'a' must hold numbers, booleans, text or cat"),
-        (pd.DataFrame({"a": ["x", 1]}), "Feature 'a': levels must differ, and be all text or all"),
+        (
+            pd.DataFrame({"a": ["x", None, 1]}),
+            "Column 'a' must hold text or numbers, not both. Got 'x' in row 0 and 1 in row 2.",
+        ),
         (np.array([["x", "y"]]), "An array must hold numbers. Column 0 holds text: use a DataFr"),
         (np.array([["x", 1.0]], dtype=object), "An array must hold numbers. Column 0 holds text"),
         (np.zeros((2, 2), np.float16), "Column '0' must hold numbers of 32 bits or more"),

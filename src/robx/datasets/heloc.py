@@ -278,5 +278,5 @@ def _keep(table: pd.DataFrame, file: Path) -> None:
     """Store the file; if that is not allowed, it is downloaded again next time."""
     with suppress(OSError, InvalidInput):
         file.parent.mkdir(parents=True, exist_ok=True)
-        with atomically(file) as temporary:
+        with atomically(file, private=False) as temporary:
             temporary.write_bytes(_text(table))

@@ -69,5 +69,5 @@ def write_plain(plain: dict[str, Any], file: Path) -> None:
         text = VOCABULARY + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
     else:
         raise InvalidInput(f"A schema is saved as .yaml or .json. Got '{file.name}'.")
-    with atomically(file) as temporary:
+    with atomically(file, private=False) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ from robx.errors import GuessedSchema, InvalidInput, warn_caller
 from robx.schema.feature import Change, Feature, Kind
 from robx.schema.protected import AGE, protected_by
 from robx.schema.resolution import guess_resolution
-from robx.tables import Layout, distinct_values, number_column
+from robx.tables import Layout, Storage, column_values, count_rows, distinct_values, number_column
 
 #: A sign in a name, after which the name of a level may begin.
 PARTING = re.compile(r"(?<=.)[_=:.\- ]")
@@ -35,6 +35,8 @@ def guess_features(
     layout = Layout.of(X, names=None)
     if not layout.names:
         raise InvalidInput("The table has no columns.")
+    if count_rows(X) == 0:
+        raise InvalidInput("The table has no rows, so nothing can be told of its columns.")
     found: dict[str, Feature] = {}
     numbers: dict[str, NDArray[np.float64]] = {}
     for j, (name, storage) in enumerate(zip(layout.names, layout.columns, strict=True)):
@@ -43,11 +45,9 @@ def guess_features(
                 f"An array must hold numbers. Column {name} holds text: use a DataFrame."
             )
         if storage.is_text or storage.is_category:
-            levels = storage.categories or _levels(X, j, name)
-            if not levels:
-                raise InvalidInput(f"Column '{name}' has no value in any row.")
+            levels = _levels(X, j, name, storage)
             kind: Kind = "ordinal" if storage.is_ordered else "categorical"
-            found[name] = Feature(name, kind, levels=levels)
+            found[name] = Feature(name, kind, levels=levels) if levels else _empty(name)
         elif storage.is_boolean:
             found[name] = Feature(name, "categorical", levels=(False, True))
         elif storage.is_number:
@@ -162,19 +162,47 @@ def _with_changes(
     return [f.replaced(change=changes[f.name][1]) if f.name in changes else f for f in features]
 
 
-def _levels(X: Any, j: int, name: str) -> tuple[Any, ...]:
+def _levels(X: Any, j: int, name: str, storage: Storage) -> tuple[Any, ...]:
+    """Give the values that occur, in the order of the dtype where it has one.
+
+    A dtype may list categories that no row has. No change is to lead to them: nobody had them when
+    the model was trained. Among ordered ones they keep their places.
+    """
     try:
-        return tuple(sorted(distinct_values(X, j), key=str))
+        values = distinct_values(X, j)
+        if not values or storage.is_ordered:
+            return storage.categories if values else ()
+        _refuse_mixed(X, j, name, values)
+        occurring = set(values)
+        listed = tuple(value for value in storage.categories if value in occurring)
+        return listed or tuple(sorted(values, key=str))
     except TypeError as error:  # objects that cannot be compared
         raise InvalidInput(
             f"Column '{name}' must hold numbers, booleans, text or categories. Got {error}."
         ) from error
 
 
+def _refuse_mixed(X: Any, j: int, name: str, values: list[Any]) -> None:
+    """Refuse a column of text and numbers: a level is one or the other."""
+    if len({isinstance(value, str) for value in values}) > 1:
+        cells = list(enumerate(column_values(X, j)))
+        text = next((i, v) for i, v in cells if isinstance(v, str))
+        other = next((i, v) for i, v in cells if v is not None and not isinstance(v, str))
+        raise InvalidInput(
+            f"Column '{name}' must hold text or numbers, not both. Got {text[1]!r} in row "
+            f"{text[0]} and {other[1]!r} in row {other[0]}. Make the column one of the two."
+        )
+
+
+def _empty(name: str) -> Feature:
+    """A column that is missing in every row: nothing is known that a change could lead to."""
+    return Feature(name, "continuous", change="none")
+
+
 def _number_feature(name: str, values: NDArray[np.float64], single: bool) -> Feature:
     finite = values[np.isfinite(values)]
     if len(finite) == 0:
-        raise InvalidInput(f"Column '{name}' has no value in any row.")
+        return _empty(name)
     kind: Kind = "integer" if (finite == np.rint(finite)).all() else "continuous"
     return Feature(name, kind, resolution=guess_resolution(finite, single=single))
 

@@ -6,11 +6,11 @@ categories by `Feature.level_numbers`, missing values as NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ class Rules:
         the applicant is beyond already, further out.
     storable : (2, d) float64
         Minimum and maximum that the columns' dtypes can store.
+    words_unlisted : mapping, optional
+        By column and number, what to call values that are no level.
     """
 
     features: tuple[Feature, ...]
@@ -59,6 +61,7 @@ class Rules:
     single: Bools
     seen: Floats
     storable: Floats
+    words_unlisted: Mapping[tuple[int, float], str] = field(default_factory=dict)
 
     # --- arrays ----------------------------------------------------------------------------------
 
@@ -66,6 +69,17 @@ class Rules:
     def is_label(self) -> Bools:
         """Columns of categories, in which only equality has a meaning: (d,) bool."""
         return np.array([f.kind == "categorical" for f in self.features], dtype=bool)
+
+    @cached_property
+    def has_order_of_words(self) -> Bools:
+        """Columns of ordered levels that are text; below 0 they hold values without a place."""
+        return np.array(
+            [
+                f.kind == "ordinal" and any(isinstance(level, str) for level in f.levels or ())
+                for f in self.features
+            ],
+            dtype=bool,
+        )
 
     @cached_property
     def is_member(self) -> Bools:
@@ -287,8 +301,14 @@ class Rules:
             low, high = np.fmax(low, least), np.fmin(high, most)
         low = np.fmax(low, np.fmin(x, storable[0]))
         high = np.fmin(high, np.fmax(x, storable[1]))
-        nowhere = (low > high) & ~np.isnan(x)
+        # From a value that has no place in an order, no direction leads anywhere.
+        without_place = self.has_order_of_words[j] & (x < 0)
+        nowhere = ((low > high) | without_place) & ~np.isnan(x)
         return np.where(nowhere, x, low), np.where(nowhere, x, high)
+
+    def without_place(self, X: Floats) -> Bools:
+        """Tell which values are none of the text levels of an ordered column: (n, d) bool."""
+        return np.asarray(self.has_order_of_words & (X < 0))
 
     def limits(self, X: Floats) -> tuple[Floats, Floats]:
         """Stated minimum and maximum of each column, whatever its `change` is: (n, d) each."""
@@ -412,6 +432,9 @@ class Rules:
             # A difference that is too large to be a number may still be a cost.
             moved = np.where(np.isinf(Z - X), np.abs(Z * unit - X * unit), moved)
         moved = np.where(self.is_label, unit, moved)
+        if self.has_order_of_words.any():
+            no_distance = self.without_place(Z) | self.without_place(X)
+            moved = np.where(no_distance, self.fill_cost, moved)
         moved = np.where(Z == X, 0.0, moved)
         x_missing, z_missing = np.isnan(X), np.isnan(Z)
         moved = np.where(x_missing != z_missing, self.fill_cost, moved)
@@ -431,7 +454,8 @@ class Rules:
         for j in np.flatnonzero(changed & ~self.follows):
             f = self.features[j]
             if f.group is None:
-                lines[f.name] = f"{f.name}: {f.say(x[j])} → {f.say_with_unit(z[j])}"
+                before, after = self.say(j, x[j]), self.say(j, z[j], unit=True)
+                lines[f.name] = f"{f.name}: {before} → {after}"
             elif f.group not in lines:
                 before, after = (self.member(f.group, point) for point in (x, z))
                 lines[f.group] = f"{f.group}: {before} → {after}"
@@ -450,13 +474,20 @@ class Rules:
                 if f.group is not None:
                     ends = self.member(f.group, x), self.member(f.group, z)
                 else:
-                    ends = f.say(x[j]), f.say_with_unit(z[j])
+                    ends = self.say(j, x[j]), self.say(j, z[j], unit=True)
                 words = f"{f.group or name} {ends[0]} → {ends[1]}"
                 is_new = not lines.get(one.names[0], "").endswith(f"{ends[0]} → {ends[1]}")
                 if changed[part.columns].any() and is_new and words not in said:
                     said.append(words)
             if said and one.names[0] in lines:
                 lines[one.names[0]] += f" ({', '.join(said)})"
+
+    def say(self, j: int | np.integer[Any], number: float, *, unit: bool = False) -> str:
+        """Put a value of column j in words, with its unit if that is asked for."""
+        unlisted = self.words_unlisted.get((int(j), float(number)))
+        feature = self.features[j]
+        known = feature.say_with_unit(number) if unit else feature.say(number)
+        return known if unlisted is None else unlisted
 
     def _add_effects(self, lines: dict[str, str], changed: Bools, z: Floats, x: Floats) -> None:
         """Say what a change brings about behind the last of its causes."""

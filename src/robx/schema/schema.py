@@ -23,6 +23,7 @@ from robx.schema.rules import Norm, Rules
 from robx.schema.together import Together
 from robx.schema.together import complaints as together_complaints
 from robx.schema.units import range_of, unit_of
+from robx.schema.unlisted import shown_words
 from robx.tables import Layout
 
 FORMAT = 1
@@ -413,7 +414,7 @@ class Schema:
 
     def words(self, applicants: Any, X: Any) -> list[list[str]]:
         """Say in words what changes from each applicant to their row of `X`."""
-        points, people, rules = self.read_both(X, applicants)
+        points, people, rules = self.read_both(X, applicants, by_row=True)
         return [rules.words(z, x) for z, x in zip(points, people, strict=True)]
 
     def rules(self, codec: Codec, matrix: NDArray[np.float64] | None) -> Rules:
@@ -453,26 +454,41 @@ class Schema:
         return Codec(self.features, layout)
 
     def read_both(
-        self, X: Any, applicants: Any
+        self, X: Any, applicants: Any, *, by_row: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], Rules]:
-        """Read points and whom they are for as numbers, (n, d) each, with the rules for them."""
+        """Read points and whom they are for as numbers, (n, d) each, with the rules for them.
+
+        With `by_row`, a cell that cannot be read counts as missing; otherwise it is an error.
+        """
         codec = self._codec(X)
-        points = codec.read(X, "X")
+        points, words = _read(codec, X, "X", by_row=by_row)
         if applicants is None:
             # Nobody to compare with: no value is anybody's own, and none has moved.
             free = {"change": "any", "max_increase": None, "max_decrease": None}
             anyone = tuple(feature.replaced(**free) for feature in self.features)
             nobody = np.where(np.isnan(points), np.nan, np.where(points == np.inf, -np.inf, np.inf))
-            return points, nobody, replace(self, features=anyone, effects=()).rules(codec, None)
+            rules = replace(self, features=anyone, effects=()).rules(codec, None)
+            return points, nobody, replace(rules, words_unlisted=words)
         # Tables of a kind are stored alike, but for a column of nothing, which has no dtype.
         alike = Layout.of(applicants).kind == codec.layout.kind
-        people = (codec if alike else self._codec(applicants)).read(applicants, "applicants")
+        other = codec if alike else self._codec(applicants)
+        people, more = _read(other, applicants, "applicants", by_row=by_row)
         if len(people) != len(points):
             raise InvalidInput(
                 f"X and applicants must have a row for each other. Got {len(points)} and "
                 f"{len(people)}."
             )
-        return points, people, self.rules(codec, None)
+        return points, people, replace(self.rules(codec, None), words_unlisted={**words, **more})
+
+
+def _read(
+    codec: Codec, X: Any, what: str, *, by_row: bool
+) -> tuple[NDArray[np.float64], dict[tuple[int, float], str]]:
+    """Read a table, and name the values in it that are no level."""
+    reading = codec.read_rows(X, what)
+    if not by_row and reading.trouble.any():
+        codec.read(X, what)  # which raises
+    return reading.matrix, shown_words(reading.words)
 
 
 def check_norm(norm: Any, owner: str) -> None:
