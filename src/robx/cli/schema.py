@@ -52,7 +52,7 @@ def schema(
         if name is not None and name not in X.columns:
             raise InvalidInput(f"'{data}' has no column '{name}'. Check the spelling.")
     guessed = robx.Schema.infer(X.drop(columns=[n for n in (label, id_column) if n is not None]))
-    said = guess_words(guessed.features)
+    said = guess_words(guessed.features, [one.names for one in guessed.together])
     remark(f"These are guesses: {said}.", quiet=quiet)
     if out is not None:
         if Path(out).exists() and not force:
