@@ -65,7 +65,8 @@ def photograph(page: Path, scheme: str, folder: Path) -> Image.Image:
         f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
         f"--screenshot={shot}",
     ]
-    subprocess.run([chromium, *flags, page.as_uri()], check=True, capture_output=True, timeout=120)
+    command = [chromium, *flags, page.as_uri()]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603
     with Image.open(shot) as image:
         return image.convert("RGB")
 
