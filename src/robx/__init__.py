@@ -8,7 +8,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
+from robx.errors import (
+    GuessedSchema,
+    ImportMismatch,
+    InvalidInput,
+    InvalidModel,
+    RobxError,
+    RobxWarning,
+    UnsupportedModel,
+    WrongWayRound,
+)
 
 if TYPE_CHECKING:
     from robx import datasets as datasets
@@ -107,11 +116,14 @@ _HOMES = {
 _MODULES = ("datasets", "metrics", "plots", "scenarios")
 
 __all__ = [  # noqa: PLE0604
+    "GuessedSchema",
     "ImportMismatch",
     "InvalidInput",
     "InvalidModel",
     "RobxError",
+    "RobxWarning",
     "UnsupportedModel",
+    "WrongWayRound",
     *_HOMES,
     *_MODULES,
 ]

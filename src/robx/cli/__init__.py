@@ -1,7 +1,8 @@
 """The `robx` command: one small file for each command, thin over the public API.
 
 `options` are those that commands share, `inputs` reads what they name, `screen` is what users and
-other programs see. Commands load the rest of robx when they run, so that ``robx --help`` is fast.
+other programs see, and `wording` has the library's errors speak of options. Commands load the rest
+of robx when they run, so that ``robx --help`` is fast.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 import click
 
 import robx
+from robx.cli.screen import warnings_as_remarks
+from robx.cli.wording import in_options
 from robx.errors import RobxError
 
 __all__ = ["main", "robx_command", "run"]
@@ -91,11 +94,15 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
+        with warnings_as_remarks():
+            result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return BAD_INPUT
-    except (RobxError, OSError) as error:
+    except RobxError as error:
+        click.echo(f"Error: {in_options(_one_line(error))}", err=True)
+        return BAD_INPUT
+    except OSError as error:
         click.echo(f"Error: {_one_line(error)}", err=True)
         return BAD_INPUT
     except SystemExit:  # click's, where the reader of the help has stopped

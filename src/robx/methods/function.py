@@ -136,13 +136,16 @@ class FromFunction(Method):
         call = getattr(self.function, "explain", self.function)
         returned = call(problem, problem.codec.write(applicants.matrix))
         answer = returned if isinstance(returned, Counterfactuals) else None
-        points = self._read(problem, returned if answer is None else answer.points, applicants)
-        found = judged(problem, applicants, points, "returned")
+        returned = returned if answer is None else answer.points
+        points, trouble = self._read(problem, returned, applicants)
+        found = judged(problem, applicants, points, trouble, "returned")
         if answer is not None:
             _keep_status(found, answer)
         return found
 
-    def _read(self, problem: Problem, points: Any, applicants: Applicants) -> Floats:
+    def _read(
+        self, problem: Problem, points: Any, applicants: Applicants
+    ) -> tuple[Floats, NDArray[Any]]:
         n = 0 if points is None else count_rows(points)
         if n != len(applicants):
             got = f"{n} rows" if n else f"{points!r:.80}"

@@ -52,17 +52,24 @@ class Given(Method):
         self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
     ) -> SearchResult:
         """See `Method.search`."""
-        return judged(problem, applicants, read_points(problem, self.points, "base")[rows], "given")
+        points, trouble = read_points(problem, self.points, "base")
+        return judged(problem, applicants, points[rows], trouble[rows], "given")
 
 
-def read_points(problem: Problem, points: Any, what: str) -> Floats:
-    """Read counterfactuals in the form of the training table: (n, d) float64."""
-    matrix = problem.codec.read(_without_extras(points, problem.names), what)
-    problem.view.mark_missing(matrix)
-    return matrix
+def read_points(problem: Problem, points: Any, what: str) -> tuple[Floats, NDArray[Any]]:
+    """Read counterfactuals in the form of the training table, and what is wrong with each row."""
+    read = problem.codec.read_rows(_without_extras(points, problem.names), what)
+    problem.view.mark_missing(read.matrix)
+    return read.matrix, read.trouble
 
 
-def judged(problem: Problem, applicants: Applicants, points: Floats, verb: str) -> SearchResult:
+def judged(
+    problem: Problem,
+    applicants: Applicants,
+    points: Floats,
+    trouble: NDArray[Any],
+    verb: str,
+) -> SearchResult:
     """Bring points onto what the schema allows, and ask the model about them.
 
     Parameters
@@ -71,17 +78,23 @@ def judged(problem: Problem, applicants: Applicants, points: Floats, verb: str) 
     applicants : m Applicants
     points : (m, d) float64
         A row without any value, or with an infinite one, stands for "none found".
+    trouble : (m,) str
+        Why a point cannot be read, "" for the others.
     verb : str
         How the points came, in reasons: "given" or "returned".
     """
     found = SearchResult.nothing(applicants)
     nothing = np.asarray(np.isnan(points).all(axis=1) | np.isinf(points).any(axis=1))
+    nothing |= trouble != ""
     wanted = np.where(nothing[:, None], applicants.matrix, points)
     allowed, legal = problem.gate.project(wanted, applicants)
     accepted = problem.gate.accepts(allowed)
     moved = ~same_rows(allowed, wanted)
     for i in range(len(applicants)):
-        if nothing[i]:
+        if trouble[i]:
+            reason = f"the counterfactual that was {verb} cannot be read: {trouble[i]}"
+            found.refuse(i, Status.NOT_FOUND, reason)
+        elif nothing[i]:
             found.refuse(i, Status.NOT_FOUND, f"no counterfactual was {verb}")
         elif not legal[i]:
             found.refuse(i, Status.INFEASIBLE, f"no allowed point is near the one {verb}")
