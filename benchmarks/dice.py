@@ -98,11 +98,11 @@ class Worth:
 
 
 class German:
-    """German Credit: a model on half of it, declined applicants of the other half."""
+    """German Credit: a model on a random half of it, declined applicants of the other half."""
 
-    def __init__(self) -> None:
+    def __init__(self, split: int = 0) -> None:
         X, y, _ = robx.datasets.load_german()
-        order = np.random.default_rng(0).permutation(len(X))
+        order = np.random.default_rng(split).permutation(len(X))
         self.X, self.y = X.iloc[order[:500]], y.iloc[order[:500]]
         others, their_y = X.iloc[order[500:]], y.iloc[order[500:]]
         self.model = boosted(self.X, self.y, 4)

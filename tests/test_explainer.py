@@ -256,7 +256,7 @@ def test_applicants_whom_the_model_refuses_stop_nobody() -> None:
             "Frugal has no parameter 'taw'. It has norm, base, level, realism, typical,",
         ),
         ({"tau": 0.5}, "Frugal has no parameter 'tau'"),
-        ({"method": "RobX"}, "'method' parameter of explain must be a method. Got 'RobX'"),
+        ({"method": "RobX"}, "explain must be a method, or a function of .* Got 'RobX'"),
         ({"method": robx.NearestNeighbour(), "level": 0.5}, "Got a method and 'level'"),
         ({"method": robx.RobX(tau="high")}, "'tau' parameter of RobX must be a finite number or"),  # type: ignore[arg-type]
         ({"method": robx.RobX(step=0)}, "'step' parameter of RobX must be a number above 0 and at"),

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from robx.errors import (
+    GuessedSchema,
     ImportMismatch,
     InvalidInput,
     InvalidModel,
@@ -115,6 +116,7 @@ _HOMES = {
 _MODULES = ("datasets", "metrics", "plots", "scenarios")
 
 __all__ = [  # noqa: PLE0604
+    "GuessedSchema",
     "ImportMismatch",
     "InvalidInput",
     "InvalidModel",

@@ -14,7 +14,7 @@ import numpy as np
 from robx.answers import Counterfactuals, Status
 from robx.errors import InvalidInput, WrongWayRound
 from robx.label_names import sense_of_class
-from robx.methods import Frugal, Method, alternatives
+from robx.methods import Frugal, Method, MethodLike, alternatives, as_method
 from robx.modelfiles import with_categories
 from robx.parameters import check_whole
 from robx.problem import Problem
@@ -47,7 +47,7 @@ def explain(
     schema: Schema | None = None,
     target: Category | None = None,
     threshold: float = 0.5,
-    method: Method | None = None,
+    method: MethodLike | None = None,
     n_answers: int = 1,
     n_models: int = 48,
     seed: int = 0,
@@ -82,8 +82,10 @@ def explain(
         there is a warning, `robx.WrongWayRound`.
     threshold : float
         A score above this is accepted.
-    method : Method, optional
-        `Frugal` unless given; ``method=robx.RobX()`` is the paper's algorithm.
+    method : Method or function, optional
+        `Frugal` unless given; ``method=robx.RobX()`` is the paper's algorithm. A function of
+        (problem, X), or an object with ``explain(problem, X)``, returns points; they are judged
+        like those of `Given`.
     n_answers : int
         Number of answers to look for, by different features; see `robx.alternatives`.
     n_models : int
@@ -121,8 +123,12 @@ def explain(
             "explain takes a method or parameters of Frugal, not both. Got a method and "
             f"{sorted(parameters)[0]!r}."
         )
-    if method is not None and not isinstance(method, Method):
-        raise InvalidInput(f"The 'method' parameter of explain must be a method. Got {method!r}.")
+    given, method = method, as_method(method)
+    if given is not None and method is None:
+        raise InvalidInput(
+            "The 'method' parameter of explain must be a method, or a function of (problem, X). "
+            f"Got {given!r}."
+        )
     known = [field.name for field in fields(Frugal) if field.name != "models"]
     unknown = [name for name in parameters if name not in known]
     if unknown:

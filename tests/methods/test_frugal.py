@@ -199,7 +199,7 @@ def test_with_no_tests_to_spend_it_gives_its_best_start() -> None:
 
 def test_every_halving_brings_answers_nearer() -> None:
     case = family("forest")
-    problem = case.problem()
+    problem = case.problem(schema=robx.Schema.infer(case.X, protected=()))
     costs = [
         robx.Frugal(halvings=halvings, noise=robx.Noise(n_draws=32))
         .explain(problem, case.applicants)

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 import robx
+from robx.cli.screen import warnings_as_remarks
 from robx.cli.wording import in_options
 from robx.errors import RobxError
 
@@ -93,7 +94,8 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
+        with warnings_as_remarks():
+            result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return BAD_INPUT

@@ -160,7 +160,7 @@ def _write(
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, one in (("model", model), ("new-model", new_model)):
-        with atomically(folder / f"{name}.skops") as file:
+        with atomically(folder / f"{name}.skops", private=False) as file:
             skops.io.dump(one, file)
     write_table(today.X.assign(**{LABEL: today.y}), folder / "train.csv")
     write_table(new.X.rename_axis(ID).reset_index(), folder / "applicants.csv")

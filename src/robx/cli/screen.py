@@ -10,10 +10,14 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
+
+from robx.errors import RobxWarning
 
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
@@ -24,6 +28,26 @@ def remark(text: str, *, quiet: bool = False) -> None:
     """Say something that is not part of the result."""
     if not quiet:
         click.echo(text, err=True)
+
+
+@contextmanager
+def warnings_as_remarks() -> Iterator[None]:
+    """Show each warning that robx gives once, as a remark of the command that runs."""
+    shown: set[str] = set()
+    show = warnings.showwarning
+
+    def remarked(message: Any, category: Any, *where: Any, **more: Any) -> None:
+        if not issubclass(category, RobxWarning):
+            show(message, category, *where, **more)
+        elif str(message) not in shown:
+            shown.add(str(message))
+            context = click.get_current_context(silent=True)
+            remark(str(message), quiet=context is not None and bool(context.params.get("quiet")))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RobxWarning)
+        warnings.showwarning = remarked
+        yield
 
 
 def write(save: Callable[[str], object], path: str | None, *, quiet: bool) -> None:

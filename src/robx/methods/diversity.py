@@ -60,7 +60,7 @@ def alternatives(
     check_whole(n_answers, "n_answers", "alternatives")
     applicants = problem.read(X)
     method.check(problem, len(applicants))
-    with Progress(len(applicants), type(method).__name__, shown=progress) as bar:
+    with Progress(len(applicants), method.title, shown=progress) as bar:
         last = method.run(problem, applicants, bar)
     answers = [finish(method, problem, X, applicants, last)]
     held = np.zeros(applicants.matrix.shape, dtype=bool)

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import Status
-from robx.arrays import Floats
+from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_noise
 from robx.methods.conservative import give_most_stable
+from robx.methods.few_changes import FewChanges
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.point_tests import OutlierMeasure, OutlierScore, RobustnessTest
-from robx.methods.pullback import Pullback, place_in_line, shortcuts
+from robx.methods.pullback import Pullback, place_in_line
 from robx.methods.robx import RobX
 from robx.parameters import check_number, check_whole, require
 from robx.problem import Applicants, Problem, SearchResult
@@ -95,7 +96,7 @@ class Frugal(Method):
     typical: float = 0.8
     max_outlier_score: float | None = None
     max_changes: int | None = None
-    price_per_change: float = 0.0
+    price_per_change: float = 0.05
     n_targets: int = 5
     halvings: int = 4
     max_tests: int = 2000
@@ -158,33 +159,44 @@ class Frugal(Method):
         if self.base is not None:
             found.base = self.base.search(problem, applicants, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        self._answer(applicants, start, found, test)
+        few = self._change_few(applicants, test)
+        self._answer(applicants, start, found, test, few and few.passing())
         if self.max_outlier_score is None and test.outliers is not None:
             # Some cannot become typical: what sets them apart may be what they cannot change.
-            rest = np.flatnonzero(~found.ok)
+            rest = np.flatnonzero(~found.ok | self._too_many(problem, applicants, found))
             again = SearchResult.nothing(applicants.take(rest))
-            self._answer(
-                applicants.take(rest), start[rest], again, replace(test, max_outlier_score=np.inf)
-            )
-            for k in np.flatnonzero(again.ok):
+            loose, starts = replace(test, max_outlier_score=np.inf), few and few.passing(2)
+            some = starts and [starts[i] for i in rest]
+            self._answer(applicants.take(rest), start[rest], again, loose, some)
+            fits = again.ok & ~self._too_many(problem, applicants.take(rest), again)
+            for k in np.flatnonzero(fits | (again.ok & ~found.ok[rest])):
                 found.answer(rest[k], again.points[k])
         give_most_stable(problem, applicants, start, found, self, test.words())
-        self._refuse_many_changes(problem, applicants, found)
+        possible = self._limit(problem, applicants, found, few, test.words())
         found.measured = test.measured(found.points)
         for name, values in found.measured.items():  # what the best that was seen falls short of
             for i in np.flatnonzero([status == Status.UNSTABLE for status in found.status]):
                 found.reason[i] += f", {name.replace('_', ' ')} {values[i]:.3g}"
+        for i, words in possible.items():
+            found.reason[i] += words
         return found
 
     def _answer(
-        self, applicants: Applicants, start: Floats, found: SearchResult, test: RobustnessTest
+        self,
+        applicants: Applicants,
+        start: Floats,
+        found: SearchResult,
+        test: RobustnessTest,
+        more: list[list[Floats]] | None,
     ) -> None:
-        """Answer where RobX does, with the best that comes of pulling back."""
+        """Answer with the best that comes of pulling back RobX's answer, its targets and more."""
         if len(applicants) == 0:
             return
         starts = self._robx().refine(applicants, start, found, test)
         for i in np.flatnonzero(found.ok):
             starts[i] = [found.points[i].copy(), *starts[i]]
+        if more is not None:
+            starts = [ours + theirs for ours, theirs in zip(starts, more, strict=True)]
         self._choose(applicants, starts, found, test)
 
     def _choose(
@@ -199,14 +211,14 @@ class Frugal(Method):
         if len(owner) == 0:
             return
         points = np.array([point for some in starts for point in some])
-        if self.max_changes is not None or self.price_per_change > 0:
-            owner, points = shortcuts(applicants, owner, points, test, self.max_changes)
         left = np.full(len(applicants), self.max_tests)
         pullback = Pullback(applicants, owner, points, test, self.norm, left)
         pullback.undo()
         pullback.keep(self._best(pullback, FINALISTS))
         pullback.halve(self.halvings)
-        for k in self._best(pullback, 1):
+        pullback.keep(self._best(pullback, 1))
+        pullback.trade(self.price_per_change)
+        for k in range(len(pullback.owner)):
             found.answer(pullback.owner[k], pullback.points[k])
 
     def _best(self, pullback: Pullback, n: int) -> NDArray[np.intp]:
@@ -219,16 +231,51 @@ class Frugal(Method):
         order = np.lexsort((worth, too_many, pullback.owner))
         return np.asarray(order[place_in_line(pullback.owner[order]) < n])
 
-    def _refuse_many_changes(
-        self, problem: Problem, applicants: Applicants, found: SearchResult
-    ) -> None:
+    # --- few changes -----------------------------------------------------------------------------
+
+    def _change_few(self, applicants: Applicants, test: RobustnessTest) -> FewChanges | None:
         if self.max_changes is None:
-            return
+            return None
+        left = np.full(len(applicants), self.max_tests)
+        return FewChanges.search(applicants, test, self.max_changes, left)
+
+    def _too_many(self, problem: Problem, applicants: Applicants, found: SearchResult) -> Bools:
+        """Tell whose answers change too many features: (n,) bool."""
+        most = np.inf if self.max_changes is None else self.max_changes
+        return problem.rules.n_changes(found.points, applicants.matrix) > most
+
+    def _limit(
+        self,
+        problem: Problem,
+        applicants: Applicants,
+        found: SearchResult,
+        few: FewChanges | None,
+        asked: str,
+    ) -> dict[int, str]:
+        """Replace answers that change too many features by the best with few; say what is possible.
+
+        Returns what to add to the reasons, by row.
+        """
+        if few is None:
+            return {}
+        possible = {}
+        too_many = self._too_many(problem, applicants, found)
         n_changes = problem.rules.n_changes(found.points, applicants.matrix)
-        for i in np.flatnonzero(found.answered & (n_changes > self.max_changes)):
-            found.points[i] = applicants.matrix[i]
-            reason = f"no robust point that changes at most {self.max_changes} features was found"
-            found.refuse(i, Status.NOT_FOUND, reason)
+        limit = f"at most {self.max_changes} feature{'s' if self.max_changes != 1 else ''}"
+        best = few.best()
+        for i in np.flatnonzero(too_many | ~found.ok):
+            if found.ok[i]:
+                possible[int(i)] = f"; with {n_changes[i]} changes an answer passes"
+            if best[i] is not None:
+                found.points[i] = best[i]
+                value = problem.gate.stability(found.points[i : i + 1], self.noise).value[0]
+                reason = f"no point that changes {limit} passed {asked}; the best seen has R = "
+                found.refuse(i, Status.UNSTABLE, f"{reason}{value:.4g}")
+            elif too_many[i]:
+                found.points[i] = applicants.matrix[i]
+                reason = f"no accepted point that changes {limit} was found"
+                found.refuse(i, Status.NOT_FOUND, reason)
+        return possible
 
     def _robx(self) -> RobX:
         """The paper's algorithm, which the search starts with."""

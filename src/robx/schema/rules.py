@@ -6,11 +6,11 @@ categories by `Feature.level_numbers`, missing values as NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput
 from robx.kernels import grids
+from robx.schema import relative
 from robx.schema.constraint import Constraint
 from robx.schema.effect import Effect, Effects, in_order
 from robx.schema.feature import Feature
@@ -45,6 +46,8 @@ class Rules:
         the applicant is beyond already, further out.
     storable : (2, d) float64
         Minimum and maximum that the columns' dtypes can store.
+    words_unlisted : mapping, optional
+        By column and number, what to call values that are no level.
     """
 
     features: tuple[Feature, ...]
@@ -55,6 +58,7 @@ class Rules:
     single: Bools
     seen: Floats
     storable: Floats
+    words_unlisted: Mapping[tuple[int, float], str] = field(default_factory=dict)
 
     # --- arrays ----------------------------------------------------------------------------------
 
@@ -62,6 +66,17 @@ class Rules:
     def is_label(self) -> Bools:
         """Columns of categories, in which only equality has a meaning: (d,) bool."""
         return np.array([f.kind == "categorical" for f in self.features], dtype=bool)
+
+    @cached_property
+    def has_order_of_words(self) -> Bools:
+        """Columns of ordered levels that are text; below 0 they hold values without a place."""
+        return np.array(
+            [
+                f.kind == "ordinal" and any(isinstance(level, str) for level in f.levels or ())
+                for f in self.features
+            ],
+            dtype=bool,
+        )
 
     @cached_property
     def is_member(self) -> Bools:
@@ -76,11 +91,11 @@ class Rules:
     @cached_property
     def scale(self) -> Floats:
         """Units of cost, without weights: (d,) float64."""
-        lacking = [f.name for f in self.features if f.scale is None]
+        lacking = [f.name for f in self.features if not isinstance(f.scale, float)]
         if lacking:
             raise InvalidInput(
                 f"Feature {lacking[0]!r} has no scale, so a cost cannot be given. Call "
-                "schema.fit(X_train), which takes each column's range, or state one."
+                "schema.fit(X_train), which takes it from the columns, or state one."
             )
         return np.array([f.scale for f in self.features], dtype=np.float64)
 
@@ -94,10 +109,12 @@ class Rules:
     def effects_in_numbers(self) -> Effects:
         """The effects as arrays."""
         names = [feature.name for feature in self.features]
-        low = [-np.inf if f.low is None else f.low for f in self.features]
-        high = [np.inf if f.high is None else f.high for f in self.features]
-        ends = np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
-        return Effects(self.effects, names, *ends, self._on_grid)
+
+        def ends(X: Floats) -> tuple[Floats, Floats]:
+            low, high = self.limits(X)
+            return np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
+
+        return Effects(self.effects, names, ends, self._on_grid)
 
     @cached_property
     def relations_in_numbers(self) -> Relations:
@@ -223,7 +240,9 @@ class Rules:
     def is_free(self) -> bool:
         """Whether every known value may become every other known value."""
         return not self.constraints and all(
-            f.change == "any" and f.low is None and f.high is None for f in self.features
+            f.change == "any"
+            and all(end is None for end in (f.low, f.high, f.max_increase, f.max_decrease))
+            for f in self.features
         )
 
     # --- what is allowed -------------------------------------------------------------------------
@@ -255,9 +274,34 @@ class Rules:
                 low[:, j] = np.fmax(low[:, j], X[:, j])
             if f.change in {"none", "decrease"}:
                 high[:, j] = np.fmin(high[:, j], X[:, j])
+            if f.max_increase is not None or f.max_decrease is not None:
+                least, most = self._relative(j, X[:, j])
+                low[:, j], high[:, j] = np.fmax(low[:, j], least), np.fmin(high[:, j], most)
         low, high = np.fmax(low, storable[0]), np.fmin(high, storable[1])
-        nowhere = ((low > high) | self.follows) & ~np.isnan(X)
+        # From a value that has no place in an order, no direction leads anywhere.
+        nowhere = ((low > high) | self.follows | self.without_place(X)) & ~np.isnan(X)
         return np.where(nowhere, X, low), np.where(nowhere, X, high)
+
+    def without_place(self, X: Floats) -> Bools:
+        """Tell which values are none of the text levels of an ordered column: (n, d) bool."""
+        return np.asarray(self.has_order_of_words & (X < 0))
+
+    def limits(self, X: Floats) -> tuple[Floats, Floats]:
+        """Stated minimum and maximum of each column, whatever its `change` is: (n, d) each."""
+        low = np.tile([-np.inf if f.low is None else f.low for f in self.features], (len(X), 1))
+        high = np.tile([np.inf if f.high is None else f.high for f in self.features], (len(X), 1))
+        for j, f in enumerate(self.features):
+            if f.max_increase is not None or f.max_decrease is not None:
+                least, most = self._relative(j, X[:, j])
+                low[:, j], high[:, j] = np.fmax(low[:, j], least), np.fmin(high[:, j], most)
+        return low, high
+
+    def _relative(self, j: int, x: Floats) -> tuple[Floats, Floats]:
+        """Minimum and maximum of a column by what applicants have in it: (n,) each."""
+        kind, numerator, denominator, single, start, levels = self.grid
+        step = float(numerator[j] / denominator[j]) if kind[j] == grids.STEP else 0.0
+        listed = levels[start[j] : start[j + 1]]
+        return relative.bounds(self.features[j], x, listed, step, single=bool(single[j]))
 
     def reach(self, X: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Widen bounds to all that a point may come to hold, what follows included: (n, d) each."""
@@ -359,6 +403,9 @@ class Rules:
             # A difference that is too large to be a number may still be a cost.
             moved = np.where(np.isinf(Z - X), np.abs(Z * unit - X * unit), moved)
         moved = np.where(self.is_label, unit, moved)
+        if self.has_order_of_words.any():
+            no_distance = self.without_place(Z) | self.without_place(X)
+            moved = np.where(no_distance, self.fill_cost, moved)
         moved = np.where(Z == X, 0.0, moved)
         x_missing, z_missing = np.isnan(X), np.isnan(Z)
         moved = np.where(x_missing != z_missing, self.fill_cost, moved)
@@ -378,12 +425,20 @@ class Rules:
         for j in np.flatnonzero(changed & ~self.follows):
             f = self.features[j]
             if f.group is None:
-                lines[f.name] = f"{f.name}: {f.say(x[j])} → {f.say(z[j])}"
+                before, after = self.say(j, x[j]), self.say(j, z[j], unit=True)
+                lines[f.name] = f"{f.name}: {before} → {after}"
             elif f.group not in lines:
                 before, after = (self.member(f.group, point) for point in (x, z))
                 lines[f.group] = f"{f.group}: {before} → {after}"
         self._add_effects(lines, changed, z, x)
         return list(lines.values())
+
+    def say(self, j: int | np.integer[Any], number: float, *, unit: bool = False) -> str:
+        """Put a value of column j in words, with its unit if that is asked for."""
+        unlisted = self.words_unlisted.get((int(j), float(number)))
+        feature = self.features[j]
+        known = feature.say_with_unit(number) if unit else feature.say(number)
+        return known if unlisted is None else unlisted
 
     def _add_effects(self, lines: dict[str, str], changed: Bools, z: Floats, x: Floats) -> None:
         """Say what a change brings about behind the last of its causes."""

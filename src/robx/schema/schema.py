@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from robx.schema.files import read_plain, write_plain
 from robx.schema.projection import project
 from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
+from robx.schema.units import range_of, unit_of
+from robx.schema.unlisted import shown_words
 from robx.tables import Layout
 
 FORMAT = 1
@@ -89,24 +91,46 @@ class Schema:
     # --- made from a table, by hand, from a file --------------------------------------------------
 
     @classmethod
-    def infer(cls, X: Any, *, scale: float | None = None) -> Schema:
+    def infer(
+        cls,
+        X: Any,
+        *,
+        scale: float | Literal["range"] | None = None,
+        protected: Iterable[str] | None = None,
+    ) -> Schema:
         """Guess a schema from a table; print it to see the guesses, `override` to mend them.
 
         Text and category columns are categorical (ordinal where pandas says that they are ordered),
         booleans too. Whole numbers are integers. Numbers with few decimals get that resolution. 0/1
         columns with a common beginning of their names, of which each row has exactly one set, are a
-        one-hot group. Nothing is taken to be immutable: only you know that.
+        one-hot group.
+
+        Columns whose names or levels are about protected features (sex, race, religion, marital
+        status, ...) are fixed, and an age may only rise. Nothing else is taken to be immutable:
+        only you know that.
 
         Parameters
         ----------
         X : table of shape (n, d)
             For example the training table.
-        scale : float, optional
-            Unit of all numeric columns; each column's range unless given.
+        scale : float or "range", optional
+            Unit of all numeric columns; "range" for the range of each. Unless given, each column
+            has its range, cut where outliers stretch it (see `fit`).
+        protected : sequence of str, optional
+            Columns and one-hot groups to fix instead of those that are recognised; ``()`` for none.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [25, 40], "sex": ["f", "m"], "wage": [900, 1200]})
+        >>> [feature.change for feature in Schema.infer(people)]
+        ['increase', 'none', 'any']
+        >>> [feature.change for feature in Schema.infer(people, protected=["age"])]
+        ['none', 'any', 'any']
         """
         from robx.schema.guess import guess_features  # noqa: PLC0415 - it makes schemas' features
 
-        schema = cls(tuple(guess_features(X)))
+        schema = cls(tuple(guess_features(X, protected=protected)))
         if scale is not None:
             schema = cls(
                 tuple(f.replaced(scale=scale) if f.is_number else f for f in schema.features)
@@ -165,23 +189,24 @@ class Schema:
         return replace(self, features=tuple(self[name] for name in names))
 
     def fit(self, X: Any) -> Schema:
-        """Return a copy in which every feature without a scale has the range of its column in X."""
+        """Return a copy in which every feature has a scale: that of its column in X unless stated.
+
+        That is the range of the column, cut where outliers stretch it: at most 2.5 times the
+        distance between the 5th and the 95th percentile. A feature with the scale "range" gets its
+        whole range.
+        """
         return self.fit_matrix(self._codec(X).read(X, "X"))
 
     def fit_matrix(self, matrix: NDArray[np.float64]) -> Schema:
         """Do as `fit` does, from numbers."""
-        finite = np.where(np.isfinite(matrix), matrix, np.nan)
         features = []
-        for j, feature in enumerate(self.features):
-            scale = 1.0
-            column = finite[:, j][~np.isnan(finite[:, j])]
-            if feature.is_number and len(column):
-                with np.errstate(over="ignore"):
-                    scale = float(column.max() - column.min())
-                # Too small to divide by, or too large to be a number.
-                scale = scale if np.isfinite(1 / scale if scale else np.inf) else 1.0
-                scale = min(scale, np.finfo(np.float64).max)
-            features.append(feature if feature.scale is not None else replace(feature, scale=scale))
+        for feature, column in zip(self.features, matrix.T, strict=True):
+            scale = feature.scale
+            if scale is None or scale == "range":
+                finite = column[np.isfinite(column)]
+                counted = scale is None and feature.kind in {"continuous", "integer"}
+                scale = (unit_of if counted else range_of)(finite) if feature.is_number else 1.0
+            features.append(replace(feature, scale=scale))
         return replace(self, features=tuple(features))
 
     @classmethod
@@ -279,7 +304,7 @@ class Schema:
             words = [f.say(number) for number in f.level_numbers]
             more = [f"{len(words) - 6} more"] if len(words) > 6 else []
             levels = (" < " if f.kind == "ordinal" else ", ").join(words[:6] + more)
-            scale = "" if f.scale is None else f"{f.scale:g}"
+            scale = f"{f.scale:g}" if isinstance(f.scale, float) else f.scale or ""
             effect = next((e for e in self.effects if e.feature == f.name), None)
             may = f.constraint() if effect is None else f"follows from {effect.text}"
             lines.append((f.name, kind, may, scale, levels))
@@ -360,7 +385,7 @@ class Schema:
 
     def words(self, applicants: Any, X: Any) -> list[list[str]]:
         """Say in words what changes from each applicant to their row of `X`."""
-        points, people, rules = self.read_both(X, applicants)
+        points, people, rules = self.read_both(X, applicants, by_row=True)
         return [rules.words(z, x) for z, x in zip(points, people, strict=True)]
 
     def rules(self, codec: Codec, matrix: NDArray[np.float64] | None) -> Rules:
@@ -399,25 +424,41 @@ class Schema:
         return Codec(self.features, layout)
 
     def read_both(
-        self, X: Any, applicants: Any
+        self, X: Any, applicants: Any, *, by_row: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], Rules]:
-        """Read points and whom they are for as numbers, (n, d) each, with the rules for them."""
+        """Read points and whom they are for as numbers, (n, d) each, with the rules for them.
+
+        With `by_row`, a cell that cannot be read counts as missing; otherwise it is an error.
+        """
         codec = self._codec(X)
-        points = codec.read(X, "X")
+        points, words = _read(codec, X, "X", by_row=by_row)
         if applicants is None:
             # Nobody to compare with: no value is anybody's own, and none has moved.
-            anyone = tuple(feature.replaced(change="any") for feature in self.features)
+            free = {"change": "any", "max_increase": None, "max_decrease": None}
+            anyone = tuple(feature.replaced(**free) for feature in self.features)
             nobody = np.where(np.isnan(points), np.nan, np.where(points == np.inf, -np.inf, np.inf))
-            return points, nobody, replace(self, features=anyone, effects=()).rules(codec, None)
+            rules = replace(self, features=anyone, effects=()).rules(codec, None)
+            return points, nobody, replace(rules, words_unlisted=words)
         # Tables of a kind are stored alike, but for a column of nothing, which has no dtype.
         alike = Layout.of(applicants).kind == codec.layout.kind
-        people = (codec if alike else self._codec(applicants)).read(applicants, "applicants")
+        other = codec if alike else self._codec(applicants)
+        people, more = _read(other, applicants, "applicants", by_row=by_row)
         if len(people) != len(points):
             raise InvalidInput(
                 f"X and applicants must have a row for each other. Got {len(points)} and "
                 f"{len(people)}."
             )
-        return points, people, self.rules(codec, None)
+        return points, people, replace(self.rules(codec, None), words_unlisted={**words, **more})
+
+
+def _read(
+    codec: Codec, X: Any, what: str, *, by_row: bool
+) -> tuple[NDArray[np.float64], dict[tuple[int, float], str]]:
+    """Read a table, and name the values in it that are no level."""
+    reading = codec.read_rows(X, what)
+    if not by_row and reading.trouble.any():
+        codec.read(X, what)  # which raises
+    return reading.matrix, shown_words(reading.words)
 
 
 def check_norm(norm: Any, owner: str) -> None:
@@ -435,6 +476,11 @@ def _respecified(feature: Feature, changes: dict[str, Any]) -> Feature:
             changes.setdefault("group", None)
         if kind != "continuous":
             changes.setdefault("resolution", None)
+        if kind not in ("continuous", "integer"):
+            changes.setdefault("unit", None)
+        if kind not in ("continuous", "integer", "ordinal"):
+            changes.setdefault("max_increase", None)
+            changes.setdefault("max_decrease", None)
     return feature.replaced(**changes)
 
 

@@ -259,12 +259,15 @@ class TreeEnsemble(Model):
     def header(self) -> dict[str, Any]:
         """Everything but the arrays, as plain values.
 
-        How names are spelled (`Column.blank`) is not told: the source tells it.
+        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is that unseen
+        categories are taken, which most models do.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
         columns = [asdict(column) for column in self.columns]
         for column in columns:
             del column["blank"]
+            if column["takes_unseen"]:
+                del column["takes_unseen"]
         return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
