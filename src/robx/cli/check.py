@@ -8,13 +8,14 @@ import robx
 from robx.cli.columns import class_named
 from robx.cli.inputs import model_file
 from robx.cli.options import FILE, takes
+from robx.cli.outputs import WritingCommand
 from robx.cli.screen import remark, show_json, show_table, write_table
 
 BROKEN = 1
 FORMATS = {"score_before": ".2f", "score_now": ".2f"}
 
 
-@click.command(short_help="See which promises a new model keeps.")
+@click.command(cls=WritingCommand, short_help="See which promises a new model keeps.")
 @click.argument("recourse", type=FILE)
 @takes("model", "out_table")
 @click.option(

@@ -9,12 +9,15 @@ import click
 import robx
 from robx.cli.columns import features_of
 from robx.cli.inputs import load_models, model_file
-from robx.cli.options import FILE, HELP, NewFile, takes
+from robx.cli.options import FILE, HELP, takes
+from robx.cli.outputs import NewFile, WritingCommand
 from robx.cli.screen import listed, write
 from robx.errors import InvalidInput
 
 
-@click.command(short_help="Make a report of the answers: a page, Markdown or JSON.")
+@click.command(
+    cls=WritingCommand, short_help="Make a report of the answers: a page, Markdown or JSON."
+)
 @click.argument("recourse", type=FILE)
 @click.option(
     "--out",
@@ -71,7 +74,7 @@ def report(
     made = robx.report(
         answers,
         checks=[robx.check(answers, model) for model in later],
-        evaluation=None if evaluation is None else read_table(evaluation),
+        evaluation=None if evaluation is None else read_table(evaluation, only_blanks_missing=True),
         stability=_stability(answers, model_path, data, unsafe_pickle),
         title=title,
     )
