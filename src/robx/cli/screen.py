@@ -15,6 +15,8 @@ from typing import Any
 
 import click
 
+from robx import parameters
+
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
 MIN_WIDTH = 12
@@ -64,9 +66,7 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b and 2 more'
     """
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+    return parameters.listed([*names], most, str)
 
 
 def show_json(value: Any) -> None:

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from robx.arrays import Floats, Ints
 from robx.errors import InvalidInput
+from robx.parameters import listed
 from robx.tables.columns import as_floats, as_objects
-from robx.tables.frames import Kind, Table, library, listed, opened, positions
+from robx.tables.frames import Kind, Table, library, opened, positions
 from robx.tables.storage import Storage, is_missing, of_dtype, one_chunk
 
 Category = str | int | float | bool
