@@ -148,8 +148,9 @@ class Budget:
             self.check_memory(size, what)
             if size > most:
                 raise BudgetExceeded(
-                    f"{what} unfolds to more than {most:,} bytes, {MOST_INFLATION} times its "
-                    "size. If you trust it, unpack it yourself and name the unpacked file."
+                    f"{what} has {held:,} bytes and unfolds to more than {most:,}, over "
+                    f"{MOST_INFLATION} times as many. If you trust it, unpack it yourself and name "
+                    "the unpacked file."
                 )
             parts.append(part)
         return b"".join(parts)

@@ -65,13 +65,19 @@ class Tree:
     listed_left: bool = True
 
 
+def check_size(n_trees: int, n_nodes: int, where: str, budget: Budget) -> None:
+    """Refuse more trees and nodes than the budget allows."""
+    budget.check_memory(TREE_BYTES * n_trees + NODE_BYTES * n_nodes, where)
+
+
 def counted(trees: Iterable[Tree], where: str, budget: Budget) -> list[Tree]:
     """List trees as they are read, and stop where they become too many for the budget."""
-    kept, need = [], 0
+    kept: list[Tree] = []
+    n_nodes = 0
     for tree in trees:
-        need += TREE_BYTES + NODE_BYTES * len(tree.left)
-        budget.check_memory(need, where)
         kept.append(tree)
+        n_nodes += len(tree.left)
+        check_size(len(kept), n_nodes, where, budget)
     return kept
 
 

@@ -27,7 +27,7 @@ from robx.budget import UNLIMITED, Budget
 from robx.errors import InvalidModel, UnsupportedModel
 from robx.tables import Category, Column, read_matrix
 from robx.trees import child
-from robx.trees.build import MAX_CLASSES, Tree, assemble_classifier, counted
+from robx.trees.build import MAX_CLASSES, Tree, assemble_classifier, check_size, counted
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.rounding import up_to_float32
@@ -152,7 +152,7 @@ def _parse(
             f"{root.where} has {len(bias)} biases, which does not fit its {loss} loss."
         )
     return assemble_classifier(
-        counted(_read_trees(root, borders, len(bias), scale), root.where, budget),
+        counted(_read_trees(root, borders, len(bias), scale, budget), root.where, budget),
         columns,
         named=named,
         target=target,
@@ -299,12 +299,16 @@ def _missing_left(record: Record) -> bool:
     return not (has_nans and treatment == "AsTrue")
 
 
-def _read_trees(root: Record, borders: _Borders, n_values: int, scale: float) -> Iterator[Tree]:
+def _read_trees(
+    root: Record, borders: _Borders, n_values: int, scale: float, budget: Budget
+) -> Iterator[Tree]:
     """One tree for each margin: CatBoost's leaves hold a value for each of them."""
     if "oblivious_trees" in root and "trees" in root:
         raise InvalidModel(f"{root.where} has both kinds of trees; expected one.")
     read = _read_nested if "trees" in root else _read_levels
-    for record in root.records("trees" if "trees" in root else "oblivious_trees"):
+    records = root.records("trees" if "trees" in root else "oblivious_trees")
+    check_size(n_values * len(records), 0, root.where, budget)
+    for record in records:
         left, right, split, value = read(record, borders, n_values)
         with np.errstate(over="ignore", invalid="ignore"):
             value = value * scale

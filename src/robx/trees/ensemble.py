@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -262,9 +262,8 @@ class TreeEnsemble(Model):
         How names are spelled (`Column.blank`) is not told: the source tells it.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        columns = [asdict(column) for column in self.columns]
-        for column in columns:
-            del column["blank"]
+        told = [f.name for f in fields(Column) if f.name != "blank"]
+        columns = [{name: getattr(column, name) for name in told} for column in self.columns]
         return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -116,13 +116,19 @@ class Record:
 
     def integers(self, name: str, size: int | None = None) -> NDArray[np.int64]:
         """Return the field as a vector of integers."""
-        array = self.numbers(name, size)
+        array = self._vector(name, size)
+        if array.dtype.kind in "ib":
+            return array.astype(np.int64)
+        array = array.astype(np.float64)
         if not (np.abs(array) < 2**53).all() or (array != np.trunc(array)).any():
             raise self._wrong(name, "integers of at most 53 bits")
         return array.astype(np.int64)
 
     def numbers(self, name: str, size: int | None = None) -> NDArray[np.float64]:
         """Return the field as a vector of numbers, which may be infinite; blanks part a text's."""
+        return self._vector(name, size).astype(np.float64)
+
+    def _vector(self, name: str, size: int | None) -> NDArray[Any]:
         value, array = self.any(name), None
         with suppress(ValueError, OverflowError):
             is_text = isinstance(value, str) and re.fullmatch(r"[-+.0-9einfa ]*", value)
@@ -131,7 +137,7 @@ class Record:
             raise self._wrong(name, "a list of numbers")
         if size is not None and len(array) != size:
             raise InvalidModel(f"{self.where}.{name} has {len(array)} values; expected {size}.")
-        return array.astype(np.float64)
+        return array
 
     def _wrong(self, name: str, expected: str) -> InvalidModel:
         return InvalidModel(

@@ -28,6 +28,7 @@ from robx.trees.build import (
     MAX_CODES,
     Tree,
     assemble_classifier,
+    check_size,
     count_codes,
     counted,
 )
@@ -155,11 +156,16 @@ def _parse(
         _read_tree(record, int(index[i]), float(weights[i]))
         for i, record in enumerate(records[:n_trees])
     )
+    stated = sum(r.record("tree_param").integer("num_nodes") for r in records)
+    check_size(len(records), stated, root.where, budget)
     trees = counted(read, root.where, budget)
     n_codes = count_codes(trees, [column.n_codes for column in columns])
     return assemble_classifier(
         trees,
-        [replace(column, n_codes=n) for column, n in zip(columns, n_codes, strict=True)],
+        [
+            column if n == column.n_codes else replace(column, n_codes=n)
+            for column, n in zip(columns, n_codes, strict=True)
+        ],
         named=bool(names),
         target=target,
         classes=classes,
@@ -208,12 +214,13 @@ def _columns(
         raise UnsupportedModel(f"XGBoost column types that robx does not know: {sorted(unknown)}.")
     known = _categories(model, n_features)
     is_category = [kind == "c" for kind in types] or [False] * n_features
+    is_marked = not math.isnan(missing)
     return [
         Column(
             str(names[j]) if names else f"f{j}",
             n_codes=max(len(known[j] or ()), 1) if is_category[j] else 0,
             categories=known[j] if is_category[j] else None,
-            missing_range=None if math.isnan(missing) else float32_interval(missing),
+            missing_range=float32_interval(missing) if is_marked else None,
             largest=math.inf if math.isinf(missing) else FLOAT32_LARGEST,
         )
         for j in range(n_features)
