@@ -15,16 +15,16 @@ class RobxError(Exception):
     """Base of every error that robx raises on purpose."""
 
 
-class RobxWarning(UserWarning):
-    """Base of every warning that robx gives on purpose."""
-
-
 class InvalidInput(RobxError, ValueError):
     """A table, parameter or label given by the caller does not fit."""
 
 
 class InvalidModel(RobxError, ValueError):
     """A model or model file is damaged: its own parts contradict each other."""
+
+
+class BudgetExceeded(InvalidInput):
+    """Reading a file would take more bytes, memory or time than its `robx.Budget` allows."""
 
 
 class UnsupportedModel(RobxError, TypeError):

@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from robx import parameters
 from robx.errors import RobxWarning
 
 ELLIPSIS = "…"
@@ -101,9 +102,7 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b and 2 more'
     """
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+    return parameters.listed([*names], most, str)
 
 
 def show_json(value: Any) -> None:
