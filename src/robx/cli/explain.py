@@ -41,6 +41,11 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
 @click.option(
     "--max-changes", type=POSITIVE, help="Maximum number of features to change, for Frugal."
 )
+@click.option(
+    "--price-per-change",
+    type=click.FloatRange(0),
+    help="What each changed feature costs on top of how far it moves, for Frugal.",
+)
 @click.option("--norm", type=click.Choice(["1", "2"]), help="Norm of the cost: L1 (default) or L2.")
 @click.option(
     "--answers",
