@@ -15,6 +15,10 @@ class RobxError(Exception):
     """Base of every error that robx raises on purpose."""
 
 
+class RobxWarning(UserWarning):
+    """Base of every warning that robx gives on purpose."""
+
+
 class InvalidInput(RobxError, ValueError):
     """A table, parameter or label given by the caller does not fit."""
 

@@ -39,6 +39,7 @@ VOCABULARY = """\
 # Below the features:
 # relations        inequalities that hold in every answer: ["open_accounts <= all_accounts"]
 # effects          what a change brings about: {age: +1 * years_employed}
+# together         features that say the same thing, the leading one first: [[town, town_code]]
 # optional_groups  one-hot groups that may have no member set
 """
 

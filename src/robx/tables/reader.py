@@ -49,7 +49,8 @@ def distinct_values(X: Any, j: int) -> list[Any]:
 def column_values(X: Any, j: int) -> list[Any]:
     """All values of a frame's column, None where one is missing."""
     table = opened(X)
-    return as_objects(table.column(j), table.kind).tolist()
+    values: list[Any] = as_objects(table.column(j), table.kind).tolist()
+    return values
 
 
 def number_column(X: Any, j: int) -> Floats:
