@@ -22,9 +22,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
+from robx.kernels.compiling import njit
 from robx.kernels.sets import HALF, Width, add_sets, aligned, cut_set
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
@@ -47,11 +47,11 @@ class Walk(NamedTuple):
     category_bits : (B, W) uint64
         See `robx.kernels.trees`.
     nodes : (3 * I,) uint64
-        Three words for each split node: its threshold, as bits, or its row of `category_bits`; its left child
-        and, in the upper half, its right one, as a node or, for a leaf, as the bits of its float32
-        value; and its place in `columns`, with `LEFT_LEAF`, `RIGHT_LEAF` and `MISSING_LEFT` in the
-        upper half. All that a visit needs lies side by side: a deep forest is larger than any
-        cache, and what counts there is the number of looks into memory.
+        Three words for each split node: its threshold, as bits, or its row of `category_bits`; its
+        left child and, in the upper half, its right one, as a node or, for a leaf, as the bits of
+        its float32 value; and its place in `columns`, with `LEFT_LEAF`, `RIGHT_LEAF` and
+        `MISSING_LEFT` in the upper half. All that a visit needs lies side by side: a deep forest
+        is larger than any cache, and what counts there is the number of looks into memory.
     thresholds : (3 * I,) float64
         The same memory as numbers.
     roots : (R,) uint32

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from robx.arrays import AnyFloats, Bools, Words
+from robx.arrays import AnyFloats, Words
 from robx.kernels.neighbourhood import LEFT_LEAF, MISSING_LEFT, RIGHT_LEAF, Walk
 from robx.kernels.sets import (
     HALF,

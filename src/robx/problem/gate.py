@@ -19,7 +19,6 @@ from robx.problem.model_view import ModelView
 from robx.robustness import Noise, Stability
 from robx.schema import Rules, project
 
-
 #: From this many points on, a bound on all of them is cheaper than their scores.
 MANY = 128
 
