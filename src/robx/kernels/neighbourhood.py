@@ -25,7 +25,7 @@ import numpy as np
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.compiling import njit
-from robx.kernels.sets import HALF, Width, add_sets, aligned, cut_set
+from robx.kernels.sets import HALF, Index, Width, add_sets, aligned, cut_set
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
 #: What a node says of its children, and of missing values.
@@ -194,7 +194,7 @@ def _open_columns(
 
 @njit(nogil=True, cache=True)
 def _goes_left(
-    value: float, threshold: float, row: int, by_category: bool, missing_left: bool, bits: Words
+    value: float, threshold: float, row: Index, by_category: bool, missing_left: bool, bits: Words
 ) -> bool:
     """Whether all draws go left at a split that noise does not touch; else none does."""
     if value != value:
@@ -282,7 +282,7 @@ def _walk(
             place = two * (head + k) + one
             for _ in range(2):
                 some, leaf = found & one, (found >> two) & one
-                where = tail ^ ((tail ^ (leaves - one)) & (zero - leaf))
+                where = leaves - one if leaf else tail
                 items[where] = (children & half) | (place << upper)
                 leaves -= some & leaf
                 tail += some & (one - leaf)

@@ -18,6 +18,7 @@ from robx.arrays import AnyFloats, Words
 from robx.kernels.neighbourhood import LEFT_LEAF, MISSING_LEFT, RIGHT_LEAF, Walk
 from robx.kernels.sets import (
     HALF,
+    Index,
     Width,
     add_sets,
     aligned,
@@ -47,7 +48,7 @@ def _survey(columns: AnyFloats, first: int, ends: AnyFloats) -> None:
 
 @njit(nogil=True, cache=True)
 def _known_codes(
-    values: AnyFloats, row: int, missing_left: bool, category_bits: Words, chosen: Words
+    values: AnyFloats, row: Index, missing_left: bool, category_bits: Words, chosen: Words
 ) -> None:
     """Write to the last set of `chosen` the rows whose category goes left."""
     n_words = values.shape[0] // 64
@@ -73,7 +74,7 @@ def _choose(
     low: float,
     high: float,
     threshold: float,
-    row: int,
+    row: Index,
     by_category: bool,
     missing_left: bool,
     category_bits: Words,

@@ -19,12 +19,14 @@ from robx.arrays import AnyFloats, Words
 from robx.kernels.compiling import njit
 
 Width = tuple[int, ...]
+#: A number as kernels have it.
+Index = int | np.integer[Any]
 #: The lower half of a word.
 HALF = 0xFFFFFFFF
 
 
 def cut_set(
-    width: Width, sets: Words, at: int, prefix: Words, row: int, left: int, right: int
+    width: Width, sets: Words, at: Index, prefix: Words, row: Index, left: Index, right: Index
 ) -> int:
     """Cut ``sets[at]`` by ``prefix[row]`` into ``sets[left]`` and ``sets[right]``.
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from robx.arrays import Ints
+from robx.arrays import AnyInts
 from robx.errors import InvalidInput
 from robx.kernels.neighbourhood import Tables, prefix_tables
 from robx.kernels.sets import aligned
@@ -97,7 +97,7 @@ class Draws:
         """
         return min(8 if self.kind == "sobol" else 50, len(self.noise))
 
-    def tables(self, columns: Ints) -> Tables:
+    def tables(self, columns: AnyInts) -> Tables:
         """Give the draws of some columns cut into blocks, each sorted by every column.
 
         A model that looks at few of its columns needs tables for these alone.
