@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from robx.errors import (
     BudgetExceeded,
+    GuessedSchema,
     ImportMismatch,
     InvalidInput,
     InvalidModel,
     RobxError,
+    RobxWarning,
     UnsupportedModel,
+    WrongWayRound,
 )
 
 if TYPE_CHECKING:
@@ -117,11 +120,14 @@ _MODULES = ("datasets", "metrics", "plots", "scenarios")
 
 __all__ = [  # noqa: PLE0604
     "BudgetExceeded",
+    "GuessedSchema",
     "ImportMismatch",
     "InvalidInput",
     "InvalidModel",
     "RobxError",
+    "RobxWarning",
     "UnsupportedModel",
+    "WrongWayRound",
     *_HOMES,
     *_MODULES,
 ]

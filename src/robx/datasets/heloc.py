@@ -222,8 +222,8 @@ def _feature(name: str) -> Feature:
         codes, words = tuple(DELAYS[name]), tuple(DELAYS[name].values())
         return Feature(name, "ordinal", change, levels=codes, labels=words)
     if name.startswith("Percent"):
-        return Feature(name, "integer", change, low=0, high=100)
-    return Feature(name, "integer", change)
+        return Feature(name, "integer", change, low=0, high=100, scale="range")
+    return Feature(name, "integer", change, scale="range")
 
 
 # --- from OpenML ----------------------------------------------------------------------------------
@@ -278,5 +278,5 @@ def _keep(table: pd.DataFrame, file: Path) -> None:
     """Store the file; if that is not allowed, it is downloaded again next time."""
     with suppress(OSError, InvalidInput):
         file.parent.mkdir(parents=True, exist_ok=True)
-        with atomically(file) as temporary:
+        with atomically(file, private=False) as temporary:
             temporary.write_bytes(_text(table))

@@ -1,14 +1,16 @@
 """Files: written whole or not at all, and tables read as they are.
 
-`writer` puts a whole file in the place of an old one; `reader` reads tables, with `delimited` for
-CSV files; `formats` is what they share. `plain` reads JSON and YAML within a budget.
+`atomic` puts a whole file in the place of an old one; `writer` writes tables and `reader` reads
+them, with `delimited` for CSV files; `escaping` and `formats` are what they share. `plain` reads
+JSON and YAML within a budget.
 """
 
 from __future__ import annotations
 
+from robx.files.atomic import atomically, check_target
 from robx.files.plain import parse_json, read_plain
 from robx.files.reader import existing_file, read_table
-from robx.files.writer import atomically, check_target, write_table
+from robx.files.writer import write_table
 
 __all__ = [
     "atomically",

@@ -23,6 +23,7 @@ from pyarrow.csv import ConvertOptions  # type: ignore[import-untyped]
 
 from robx.budget import Budget
 from robx.errors import InvalidInput
+from robx.files.escaping import unescape
 from robx.files.formats import first_line, refuse_doubled
 
 #: What may stand between two columns, the likelier one first.
@@ -49,6 +50,7 @@ def read_delimited(
 ) -> pd.DataFrame:
     """Read a CSV file; the columns in `exact` as the text that stands there."""
     table, separator = _read_text(file, budget)
+    table = _unescaped(table, file) if only_blanks_missing else table
     columns, free = {}, set(table.column_names) - set(exact)
     for name, text in zip(table.column_names, table.columns, strict=True):
         blanks = pa.array(BLANKS if name in free and not only_blanks_missing else [""])
@@ -103,8 +105,7 @@ def _match(column: Any, pattern: str, which: Any) -> bool:
 def _read_text(file: Path, budget: Budget) -> tuple[Any, str]:
     """The text of all cells, as a table of Arrow, and what stands between the columns."""
     text = _text(file, budget)
-    first = re.match(r"[\r\n]*([^\r\n]*)", text)
-    bare = re.sub(r'"[^"]*"', "", first[1] if first else "")
+    bare = re.sub(r'"[^"]*"', "", _first_line(text))
     separator = next((sign for sign in SEPARATORS if sign in bare), ",")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
@@ -126,6 +127,25 @@ def _read_text(file: Path, budget: Budget) -> tuple[Any, str]:
             f"{rows.line_num}. Write it again."
         ) from error
     return pa.concat_tables(chunks), separator
+
+
+def _first_line(text: str) -> str:
+    """The names of the columns, which may have ends of lines in quotes."""
+    found = re.match(r'[\r\n]*((?:"[^"]*"|[^"\r\n])*)', text)
+    return found[1] if found else ""
+
+
+def _unescaped(table: Any, file: Path) -> Any:
+    """A table that `write_table` wrote, without what protects its text in spreadsheets."""
+    names = [unescape(name) for name in table.column_names]
+    refuse_doubled(names, file)
+    columns = [
+        pa.chunked_array([[unescape(cell) for cell in column.to_pylist()]], pa.string())
+        if pc.any(pc.match_substring(column, "'")).as_py()
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=names)
 
 
 def _whole_rows(rows: Any, n: int, file: Path) -> Iterator[list[str]]:

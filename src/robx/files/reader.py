@@ -45,8 +45,9 @@ def read_table(
         empty cell is missing. Names that the file does not have are passed over, and parquet files
         know themselves what is text.
     only_blanks_missing : bool
-        Whether in a CSV file only an empty cell is missing, as in those that `write_table` wrote,
-        and ``NA`` or ``None`` are text.
+        Whether a CSV file is one that `write_table` wrote: only an empty cell is missing, ``NA`` or
+        ``None`` are text, and the apostrophe that protects text in spreadsheets is not part of it.
+        In all other files, an apostrophe is text as it stands.
     budget : Budget, optional
         What reading the file may take.
 

@@ -15,6 +15,7 @@ from typing import Any
 from robx.budget import Budget
 from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.modelfiles import boosters
+from robx.modelfiles.aliases import library_of, own_names
 from robx.tables import Category
 from robx.trees import BlackBox, TreeEnsemble, import_model
 from robx.trees.importer import PICKLES, ParsedFile, check_file, file_parser
@@ -146,7 +147,8 @@ def estimator_of(model: Any, parameters: Mapping[str, Any] | None = None) -> Rec
     model : fitted classifier or ParsedFile
         A classifier with scikit-learn's interface; of a file, what `ModelFile.model` gives.
     parameters : mapping, optional
-        Settings of the classifier that you know better; they override what was found.
+        Settings of the classifier that you know better; they override what was found. Any name
+        that the library knows a setting by will do, such as ``eta`` for ``learning_rate``.
 
     Returns
     -------
@@ -180,6 +182,7 @@ def _of_file(file: ParsedFile, given: dict[str, Any]) -> tuple[Any, str]:
     if file.parser not in READERS:
         raise _not_again(f"'{file.path.name}', which holds trees without settings,")
     maker, settings, words = READERS[file.parser](file)
+    given = own_names(given, library_of(maker))
     _refuse(set(given) - _names(maker()) - set(settings) - boosters.ALSO_KNOWN, maker.__name__)
     return maker(**{**settings, **given}), words
 
@@ -193,7 +196,11 @@ def _of_classifier(model: Any, given: dict[str, Any]) -> tuple[Any, str]:
         copy = clone(model)
     except RuntimeError:  # CatBoost with lists among its settings
         copy = type(model)(**deepcopy(model.get_params()))
+    library = library_of(type(model))
+    given = own_names(given, library)
     _refuse(set(given) - _names(copy), type(model).__name__)
+    if library == "catboost":  # which refuses a second name for what it was given by another
+        copy = type(model)(**own_names(deepcopy(copy.get_params()), library))
     return copy.set_params(**given), "The model is trained again with its own settings"
 
 

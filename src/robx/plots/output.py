@@ -122,7 +122,7 @@ def save(axes: Any, path: str | os.PathLike[str]) -> None:
             f"A plot is saved as {', '.join(ENDINGS)}. Got '{file.name}'. Choose one of these."
         )
     data = _written(figure, file.suffix[1:], transparent=False)
-    with atomically(file) as temporary:
+    with atomically(file, private=False) as temporary:
         temporary.write_bytes(data)
 
 

@@ -259,11 +259,15 @@ class TreeEnsemble(Model):
     def header(self) -> dict[str, Any]:
         """Everything but the arrays, as plain values.
 
-        How names are spelled (`Column.blank`) is not told: the source tells it.
+        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is that unseen
+        categories are taken, which most models do.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        told = [f.name for f in fields(Column) if f.name != "blank"]
+        told = [f.name for f in fields(Column) if f.name not in {"blank", "takes_unseen"}]
         columns = [{name: getattr(column, name) for name in told} for column in self.columns]
+        for plain_column, column in zip(columns, self.columns, strict=True):
+            if not column.takes_unseen:
+                plain_column["takes_unseen"] = False
         return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

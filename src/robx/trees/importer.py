@@ -241,7 +241,11 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
     n_rows = count_rows(X)
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, SAMPLE)).astype(int))
     # Few rows are read as they are: what is not a table is told so by the reader.
-    matrix = ensemble.read(X if n_rows <= SAMPLE else take(X, rows))
+    try:
+        matrix = ensemble.read(X if n_rows <= SAMPLE else take(X, rows))
+    except InvalidInput:
+        ensemble.read(X)  # which names the row by its number in the whole table
+        raise
     if n_rows == 0:
         return
     ours = ensemble.score_matrix(matrix)

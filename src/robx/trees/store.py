@@ -47,7 +47,7 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     "n_codes": (int,),
     "categories": LIST,
     "missing_range": LIST,
-    **dict.fromkeys(("by_value", "unseen_is_missing", "takes_missing"), (bool,)),
+    **dict.fromkeys(("by_value", "unseen_is_missing", "takes_unseen", "takes_missing"), (bool,)),
     **dict.fromkeys(("largest", "largest_integer"), (float,)),
 }
 
@@ -64,7 +64,7 @@ def save(ensemble: TreeEnsemble, path: Path) -> None:
     }
     body = b"".join(array.tobytes() for array in arrays.values())
     header["digest"] = _digest(header["ensemble"], header["arrays"], body)
-    with atomically(path) as temporary:
+    with atomically(path, private=False) as temporary:
         temporary.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
 
 
@@ -148,7 +148,7 @@ def _little_endian(code: str) -> np.dtype[Any]:
 
 
 def _column(record: Record, blank: str) -> Column:
-    fields = _typed(record, COLUMN_TYPES)
+    fields = _typed(Record({"takes_unseen": True, **record.fields}, record.where), COLUMN_TYPES)
     for name in ("categories", "missing_range"):
         if fields[name] is not None:
             fields[name] = tuple(fields[name])

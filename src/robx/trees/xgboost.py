@@ -220,6 +220,7 @@ def _columns(
             str(names[j]) if names else f"f{j}",
             n_codes=max(len(known[j] or ()), 1) if is_category[j] else 0,
             categories=known[j] if is_category[j] else None,
+            takes_unseen=not (is_category[j] and known[j]),
             missing_range=float32_interval(missing) if is_marked else None,
             largest=math.inf if math.isinf(missing) else FLOAT32_LARGEST,
         )
