@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import warnings
 
-
 #: A longer message is cut in its middle: what came may be of any length.
 LONGEST_MESSAGE = 1000
 

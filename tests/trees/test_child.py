@@ -156,7 +156,8 @@ def test_a_script_that_does_not_end_is_stopped(source: Path) -> None:
     with pytest.raises(
         robx.BudgetExceeded,
         match=r"^numpy did not finish with 'model\.cbm' in 1 s; it was stopped\. If you trust the "
-        r"file, allow more time: budget=robx\.Budget\(max_seconds=\.\.\.\) in Python, ",
+        r"file, allow more with budget=robx\.Budget\(max_seconds=\.\.\.\), or with the "
+        r"environment variable ROBX_MAX_SECONDS\.$",
     ):
         child.convert("while True: pass", "numpy", source, robx.Budget(max_seconds=1))
 
