@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
 import skops.io
 import xgboost as xgb
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -34,6 +35,20 @@ X, Y = toy_data(200, 4)
 MOST = 250 * 2**20
 #: These are taken for what they are, and cost nothing.
 HARMLESS = {"a_list_of_lists_that_are_shared"}
+#: These take some time to write.
+LARGE = [
+    "lists_of_nothing_in_ubjson",
+    "a_node_for_every_five_bytes",
+    "a_lightgbm_list_of_ones",
+    "an_array_of_zeros_that_are_deflated",
+    "a_bomb_by_another_packer",
+    "one_tree_five_hundred_times",
+    "a_number_to_the_base_of_sixty",
+    "a_table_of_zeros",
+    "a_million_columns",
+    "a_run_of_rows",
+    "a_table_for_every_hundred_bytes",
+]
 ATTACKS: dict[str, tuple[str, str, Callable[[Path], object]]] = {}
 
 
@@ -372,11 +387,21 @@ def is_right(name: str, outcome: Outcome, size: int) -> bool:
     return outcome.how == how and outcome.grown < MOST + 4 * size and in_a_sentence
 
 
-def test_small_files_that_ask_for_much_are_refused_at_little_cost(tmp_path: Path) -> None:
+def check(names: list[str], folder: Path) -> None:
     files = []
-    for kind, name, write in ATTACKS.values():
-        write(tmp_path / name)
-        files.append((kind, tmp_path / name))
-    found = dict(zip(ATTACKS, read_all(files), strict=True))
-    sizes = dict(zip(ATTACKS, (path.stat().st_size for _, path in files), strict=True))
+    for name in names:
+        kind, file, write = ATTACKS[name]
+        write(folder / file)
+        files.append((kind, folder / file))
+    found = dict(zip(names, read_all(files), strict=True))
+    sizes = dict(zip(names, (path.stat().st_size for _, path in files), strict=True))
     assert {n: o for n, o in found.items() if not is_right(n, o, sizes[n])} == {}
+
+
+def test_tiny_files_that_ask_for_much_are_refused_at_little_cost(tmp_path: Path) -> None:
+    check([name for name in ATTACKS if name not in LARGE], tmp_path)
+
+
+@pytest.mark.slow
+def test_larger_files_that_ask_for_much_are_refused_at_little_cost(tmp_path: Path) -> None:
+    check(LARGE, tmp_path)
