@@ -8,7 +8,6 @@ ends. Commands load the rest of robx when they run, so that ``robx --help`` is f
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import click
 
 import robx
-from robx.cli.process import discard_output, leave, set_up, stop_code
+from robx.cli.process import discard_output, flush_output, leave, set_up, stop_code
 from robx.cli.screen import remark
 from robx.errors import RobxError
 
@@ -57,9 +56,9 @@ class Commands(click.Group):
         """See `click.Group`."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            if discard_output() is None:
+            flush_output()
+        except BrokenPipeError as error:
+            if not discard_output(error):
                 raise
             return 0  # the reader of our output, such as `head`, has stopped
         return result
@@ -105,9 +104,8 @@ def run(arguments: list[str] | None = None) -> int:
         return BAD_INPUT
     except (RobxError, OSError) as error:
         said = _one_line(error)
-        if isinstance(error, OSError) and (broken := discard_output()) is not None:
-            what = (broken.strerror or str(broken)).rstrip(".")
-            said = f"Standard output cannot be written: {what}. Redirect it to another file."
+        if isinstance(error, OSError) and discard_output(error):
+            said = f"Standard output cannot be written: {error.strerror}. Redirect it elsewhere."
         remark(f"Error: {said}")
         return BAD_INPUT
     except SystemExit:  # click's, where the reader of the help has stopped

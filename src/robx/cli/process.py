@@ -9,6 +9,7 @@ import atexit
 import os
 import signal
 import sys
+import traceback
 import warnings
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
@@ -65,15 +66,19 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def discard_output() -> OSError | None:
-    """Give what is wrong with standard output, if it cannot be written, and write no more to it."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return error
-    return None
+def flush_output() -> None:
+    """Write what was printed, to learn whether that can be done."""
+    sys.stdout.flush()
+
+
+def discard_output(error: OSError) -> bool:
+    """Tell whether an error is that of standard output; if so, nothing more is written to it."""
+    last = traceback.extract_tb(error.__traceback__)[-1].name
+    if last not in {click.echo.__name__, flush_output.__name__}:
+        return False
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
 
 
 def _show_warning(

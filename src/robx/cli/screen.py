@@ -11,15 +11,17 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import Any, TextIO
 
 import click
 
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
 MIN_WIDTH = 12
+#: Standard output, while it is kept for JSON.
+_for_json: list[TextIO] = []
 
 
 def remark(text: str, *, quiet: bool = False) -> None:
@@ -83,9 +85,24 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     return ", ".join(shown[:most]) + more
 
 
+@contextmanager
+def json_only(as_json: bool) -> Iterator[None]:
+    """Keep standard output for `show_json`: what libraries print as they train goes elsewhere."""
+    if not as_json:
+        yield
+        return
+    _for_json.append(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _for_json.pop()
+
+
 def show_json(value: Any) -> None:
     """Print plain values; NaN becomes null."""
-    click.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    click.echo(text, file=_for_json[-1] if _for_json else None)
 
 
 def show_records(frame: Any, formats: Mapping[str, str], *, as_json: bool) -> None:
