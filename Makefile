@@ -17,7 +17,8 @@ help:
 	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
 	@echo "make bench-peers    the same question to DiCE, NICE, OCEAN and RobustX, as far as they are installed"
-	@echo "make tables         the paper's tables, ours beside its: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier"
+	@echo "make tables         the paper's tables, into build/tables: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier;"
+	@echo "                    OUT=experiments/results updates the committed ones"
 	@echo "make tune           search for the hyperparameters of the tables' models again; DATA=..."
 	@echo "make fuzz           thousands of damaged model files (slow)"
 	@echo "make wheel          build the wheel, install it by itself, run robx demo from it"
@@ -94,13 +95,14 @@ bench-methods: $(VENV)/test
 
 # Tools that cannot share an environment are named by their interpreters: PEERS="--nice-python ...".
 bench-peers: $(VENV)/test
-	$(BIN)/python -m benchmarks.peers --out . $(PEERS)
+	$(BIN)/python -m benchmarks.peers $(PEERS)
 
 DATA ?= german
 EXPERIMENT = $(BIN)/python -m experiments.$(1) --data $(DATA) $(if $(HELOC),--heloc $(HELOC))
 
+# Into build/tables, which git ignores; OUT=experiments/results updates the committed results.
 tables: $(VENV)/experiments
-	$(call EXPERIMENT,run) $(if $(TABLE),--table $(TABLE))
+	$(call EXPERIMENT,run) $(if $(TABLE),--table $(TABLE)) $(if $(OUT),--out $(OUT))
 
 tune: $(VENV)/experiments
 	$(call EXPERIMENT,tune)

@@ -98,18 +98,18 @@ class Worth:
 
 
 class German:
-    """German Credit: a model on half of it, declined applicants of the other half."""
+    """German Credit: a model on a random half of it, declined applicants of the other half."""
 
-    def __init__(self) -> None:
+    def __init__(self, split: int = 0) -> None:
         X, y, _ = robx.datasets.load_german()
-        order = np.random.default_rng(0).permutation(len(X))
+        order = np.random.default_rng(split).permutation(len(X))
         self.X, self.y = X.iloc[order[:500]], y.iloc[order[:500]]
         others, their_y = X.iloc[order[500:]], y.iloc[order[500:]]
         self.model = boosted(self.X, self.y, 4)
         self.people = others[self.model.predict_proba(others)[:, 1] <= 0.5][:GERMAN_APPLICANTS]
         self.retrained = self._again(self.X, self.y)
         self.elsewhere = self._again(others, their_y)
-        self.problem = robx.Problem(self.model, self.X)
+        self.problem = robx.Problem(self.model, self.X, robx.Schema.infer(self.X))
 
     @staticmethod
     def _again(X: pd.DataFrame, y: pd.Series) -> list[Any]:
@@ -151,7 +151,7 @@ class German:
 
     def ours(self, method: Any) -> pd.DataFrame:
         """From the model on; rows without an answer are NaN."""
-        answer = method.explain(robx.Problem(self.model, self.X), self.people)
+        answer = method.explain(robx.Problem(self.model, self.X, self.problem.schema), self.people)
         points: pd.DataFrame = answer.points
         return points.where(pd.Series(answer.ok, index=points.index), np.nan)
 

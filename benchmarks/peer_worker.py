@@ -1,9 +1,9 @@
 """One tool, asked about one applicant after the other; `benchmarks.peers` starts it as a process.
 
 It runs in the tool's own environment, so it needs nothing of robx unless the tool is robx. It reads
-``train.csv`` (last column: the label), ``people.csv`` and ``model.json`` (XGBoost) in a folder,
-and writes what it finds out line by line into a file, so that nothing is lost if the tool hangs and
-the process is ended.
+``train.csv`` (last column: the label), ``people.csv``, ``model.json`` (XGBoost) and
+``parameters.json`` (with which this model was trained) in a folder, and writes what it finds out
+line by line into a file, so that nothing is lost if the tool hangs and the process is ended.
 
     python -m benchmarks.peer_worker TOOL FOLDER OUT [--start N] [--limit SECONDS] [--lock NAME ...]
 """
@@ -31,7 +31,8 @@ import xgboost as xgb
 #: A point in the data's units, and whether the model accepts it just as the tool returned it.
 Answer = tuple["np.ndarray[Any, Any]", bool]
 Ask = Callable[[pd.DataFrame], "Answer | None"]
-SEARCHING, N_MODELS = 16, 48  # what robx.explain searches with, of what it trains
+#: What `robx.explain` searches with, of what it trains; the default method's name in the tables.
+SEARCHING, N_MODELS, DEFAULT = 16, 48, "Frugal"
 
 
 class Case:
@@ -43,6 +44,10 @@ class Case:
         self.X, self.y = table.iloc[:, :-1], table.iloc[:, -1]
         self.people = pd.read_csv(folder / "people.csv")
         self.model = load(folder / "model.json")
+        # XGBoost's file holds trees, not how they were trained: with what `load` gives, XGBoost
+        # would train other models.
+        parameters = json.loads((folder / "parameters.json").read_text(encoding="utf-8"))
+        self.estimator = xgb.XGBClassifier(**parameters)
         self.low, self.range = self.X.min(), self.X.max() - self.X.min()
 
     @property
@@ -66,16 +71,22 @@ def load(path: Path) -> Any:
 # --- robx -----------------------------------------------------------------------------------------
 
 
+def trained_again(case: Case, n_models: int = N_MODELS) -> list[Any]:
+    """Train the model again on random thirds of its rows, as `robx.explain` does."""
+    again = import_module("robx.retrained").retrainings
+    return list(again(case.estimator, case.X, case.y, n_models))
+
+
 def robx_method(case: Case, name: str) -> Ask:
-    """Ask a method of robx; "explain" is what `robx.explain` does with labels, certificate too."""
+    """Ask a method of robx; the default as `robx.explain` does with labels, certificate too."""
     robx, retrained = import_module("robx"), import_module("robx.retrained")
     free = {feature: {"change": "any"} for feature in case.names}
     free.update({feature: {"change": "none"} for feature in case.locked})
     schema = robx.datasets.load_german().schema.override(**free)
     problem = robx.Problem(case.model, case.X, schema)
     certifying: list[Any] = []
-    if name == "explain":
-        models = list(retrained.retrainings(case.model, case.X, case.y, N_MODELS))
+    if name == DEFAULT:
+        models = trained_again(case)
         method = robx.Frugal(models=tuple(models[:SEARCHING]))
         certifying = retrained.import_models(problem, models[SEARCHING:])
     else:
@@ -232,9 +243,9 @@ def robustx(case: Case, method: str) -> Ask:
 
 #: For each tool how to set it up, and the package whose version counts.
 TOOLS: dict[str, tuple[Callable[[Case, int], Ask], str]] = {
-    "robx.explain": (lambda case, _: robx_method(case, "explain"), "robx"),
-    "robx.RobX": (lambda case, _: robx_method(case, "RobX"), "robx"),
-    "robx.Closest": (lambda case, _: robx_method(case, "Closest"), "robx"),
+    DEFAULT: (lambda case, _: robx_method(case, DEFAULT), "robx"),
+    "RobX": (lambda case, _: robx_method(case, "RobX"), "robx"),
+    "Closest": (lambda case, _: robx_method(case, "Closest"), "robx"),
     "DiCE random": (lambda case, _: dice(case, "random"), "dice-ml"),
     "DiCE genetic": (lambda case, _: dice(case, "genetic"), "dice-ml"),
     "NICE": (lambda case, _: nice(case, "sparsity"), "NICEx"),

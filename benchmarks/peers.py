@@ -9,41 +9,49 @@ that pin other versions are asked in an environment of their own:
     python -m benchmarks.peers --nice-python PATH --ocean-python PATH --robustx-python PATH
 
 Without a path, or where the package is missing, the table says "not installed".
+
+    python -m benchmarks.peers --tools Frugal RobX Closest --splits 5 --out benchmarks/results
+
+asks these tools only, on five splits of the data, and keeps the lines of the others that the folder
+holds.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from benchmarks.dice import German
+from benchmarks.peer_tables import FREE, Line, markdown, read_lines, row, write_lines
 from numpy.typing import NDArray
 
 from robx.metrics import Outliers, n_changes
 from robx.problem.embedding import coordinates
 
-__all__ = ["Line", "markdown"]
+__all__ = ["Judge", "Run", "run", "write_case"]
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
+#: Not tracked: `--out benchmarks/results` updates the committed results.
+BUILD = ROOT / "build" / "peers"
 LIMIT, HANGS, SETTING_UP = 20, 60, 300  # seconds of the clock
 LOCKED = ("history", "job")
-OURS = ("robx.explain", "robx.RobX", "robx.Closest")
+OURS = ("Frugal", "RobX", "Closest")
 DICE = ("DiCE random", "DiCE genetic")
 ROBUSTX = ("RobustX KDTreeNNCE", "RobustX BinaryLinearSearch")
+OTHERS = ("nice", "ocean", "robustx")
 #: What is asked with everything free, and with two columns locked: only who can be told so.
 BLOCKS: dict[str, tuple[str, ...]] = {
-    "all free": (*OURS, *DICE, "NICE", "OCEAN", *ROBUSTX),
+    FREE: (*OURS, *DICE, "NICE", "OCEAN", *ROBUSTX),
     "history and job locked": (*OURS, *DICE),
 }
 #: Judged a second time with every change rounded away from the applicant.
@@ -51,35 +59,6 @@ ONWARDS = "OCEAN"
 RESAMPLES = 2000
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One tool: shares of all applicants, then means over the answers that the model accepts."""
-
-    block: str
-    tool: str
-    installed: bool
-    n: int = 0
-    returned: float = np.nan  # a point, whatever it is worth
-    accepted_raw: float = np.nan  # by the model, as returned
-    accepted: float = np.nan  # by the model, rounded
-    locked_changed: float = np.nan  # points that change history or job, of those returned
-    kept_same: float = np.nan
-    kept_other: float = np.nan
-    kept_low: float = np.nan  # bootstrap over applicants, 95 %
-    kept_high: float = np.nan
-    end_to_end: float = np.nan  # of all applicants, accepted and kept on the other half
-    cost: float = np.nan
-    changes: float = np.nan
-    lof: float = np.nan
-    lof_raw: float = np.nan
-    median_seconds: float = np.nan
-    mean_seconds: float = np.nan
-    batch_seconds: float = np.nan  # each, when asked about all at once
-    setup_seconds: float = np.nan
-    hung: int = 0
-    versions: str = ""
 
 
 # --- running the tools ----------------------------------------------------------------------------
@@ -139,7 +118,7 @@ def run(tool: str, python: str, folder: Path, n: int, locked: tuple[str, ...]) -
         head = head or first
         lines += [line for line in rest if "seconds" in line]
         batch = next((line["batch"] for line in rest if "batch" in line), np.nan)
-        if not finished:
+        if not finished and len(lines) < n:  # else it hung in the batch at the end
             lines.append({"point": None, "seconds": HANGS, "accepted": False, "why": "time limit"})
     return Run(head, lines, batch)
 
@@ -150,8 +129,8 @@ def run(tool: str, python: str, folder: Path, n: int, locked: tuple[str, ...]) -
 class Judge:
     """The model, the models that came after, and what counts as far and as an outlier."""
 
-    def __init__(self, german: German) -> None:
-        self.german, self.problem = german, german.problem
+    def __init__(self, german: German, split: int = 0) -> None:
+        self.german, self.problem, self.split = german, german.problem, split
         rows = coordinates(self.problem, self.problem.training)
         self.outliers = Outliers().fit(rows)
         self.people: Floats = german.people.to_numpy(dtype=np.float64)
@@ -176,7 +155,7 @@ class Judge:
     def line(self, block: str, tool: str, ran: Run, *, onwards: bool = False) -> Line:
         """Look at what a tool returned."""
         if "missing" in ran.head:
-            return Line(block, tool, installed=False)
+            return Line(block, tool, installed=False, split=self.split)
         own = self.german.model.predict_proba(self.german.people)[:, 1]
         if np.abs(own - np.array(ran.head["scores"])).max() > 1e-5:
             raise RuntimeError(f"{tool} was given another model than the others.")
@@ -206,7 +185,7 @@ class Judge:
         if accepted.any():
             common |= self._worth(points[accepted], self.people[accepted])
             common["end_to_end"] = common["accepted"] * common["kept_other"]
-        return Line(block, tool, installed=True, **common)
+        return Line(block, tool, installed=True, split=self.split, **common)
 
     def _worth(self, points: Floats, people: Floats) -> dict[str, float]:
         other = self._kept(self.german.elsewhere, points)
@@ -226,93 +205,71 @@ class Judge:
         }
 
 
-# --- the table ------------------------------------------------------------------------------------
-
-HEAD = (
-    *("", "answered", "accepted today", "change history or job", "kept, 90 % of the same data"),
-    *("kept, other half [95 %]", "accepted and kept, of all", "L1 cost", "changes", "LOF"),
-    *("s each: median, mean", "set-up s", "out of time"),
-)
+# --- the whole comparison -------------------------------------------------------------------------
 
 
-def _row(line: Line) -> list[str]:
-    if not line.installed:
-        return [line.tool, "not installed", *[""] * (len(HEAD) - 2)]
-
-    def share(value: float) -> str:
-        return "-" if np.isnan(value) else f"{value:.0%}".replace("%", " %")
-
-    def number(value: float, digits: int) -> str:
-        return "-" if np.isnan(value) else f"{value:.{digits}f}"
-
-    kept = f"{share(line.kept_other)} [{line.kept_low:.0%}, {line.kept_high:.0%}]".replace("%", "")
-    return [
-        line.tool,
-        share(line.returned),
-        share(line.accepted),
-        share(line.locked_changed),
-        share(line.kept_same),
-        "-" if np.isnan(line.kept_other) else kept.replace("  [", " % ["),
-        share(line.end_to_end),
-        number(line.cost, 2),
-        number(line.changes, 1),
-        number(line.lof, 2),
-        f"{line.median_seconds:.3f}, {line.mean_seconds:.3f}",
-        number(line.setup_seconds, 1),
-        str(line.hung),
-    ]
+def write_case(german: German, folder: Path) -> None:
+    """Write what every tool is given."""
+    german.X.assign(good=german.y).to_csv(folder / "train.csv", index=False)
+    german.people.to_csv(folder / "people.csv", index=False)
+    german.model.save_model(folder / "model.json")
+    parameters = json.dumps(german.model.get_params())
+    (folder / "parameters.json").write_text(parameters, encoding="utf-8")
 
 
-def markdown(lines: list[Line]) -> str:
-    """Tables, one a block."""
-    text = []
-    for block in dict.fromkeys(line.block for line in lines):
-        text += [f"**{block[0].upper()}{block[1:]}**", ""]
-        text += [f"| {' | '.join(HEAD)} |", "|" + " --- |" * len(HEAD)]
-        text += [f"| {' | '.join(_row(line))} |" for line in lines if line.block == block]
-        text += [""]
-    known = dict.fromkeys(line.versions for line in lines if line.versions)
-    batches = ", ".join(
-        f"{line.tool} {line.batch_seconds:.3f}"
-        for line in lines
-        if line.block == lines[0].block and not np.isnan(line.batch_seconds)
-    )
-    text += [f"Seconds each when asked about all applicants at once, all free: {batches}.", ""]
-    return "\n".join([*text, f"Versions: {'; '.join(known)}.", ""])
+def compared(split: int, tools: set[str], pythons: dict[str, str]) -> Iterator[Line]:
+    """Ask tools about the applicants of one split, and judge what they return."""
+    german = German(split)
+    judge = Judge(german, split)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        write_case(german, folder)
+        for block, asked in BLOCKS.items():
+            locked = () if block == FREE else LOCKED
+            for tool in [tool for tool in asked if tool in tools]:
+                python = pythons.get(tool.split()[0].lower(), sys.executable)
+                ran = run(tool, python, folder, len(german.people), locked)
+                line = judge.line(block, tool, ran)
+                yield line
+                if tool == ONWARDS and line.installed:
+                    yield judge.line(block, f"{tool}, rounded onwards", ran, onwards=True)
+
+
+def merged(old: list[Line], new: list[Line]) -> list[Line]:
+    """Put new lines in the places of old ones, in the order of the tables."""
+    tools = dict.fromkeys(tool for tools in BLOCKS.values() for tool in tools)
+    order = {tool: i for i, tool in enumerate(tools)}
+
+    def place(line: Line) -> tuple[int, int, int, str]:
+        tool = order[line.tool.split(",")[0]]
+        return line.split, list(BLOCKS).index(line.block), tool, line.tool
+
+    by_place = {place(line): line for line in [*old, *new]}
+    return [by_place[one] for one in sorted(by_place)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    for name in ("nice", "ocean", "robustx"):
+    for name in OTHERS:
         parser.add_argument(f"--{name}-python", default=sys.executable)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for peers.md, peers.csv")
+    every = list(dict.fromkeys(tool for tools in BLOCKS.values() for tool in tools))
+    parser.add_argument("--tools", nargs="+", choices=every, default=every, metavar="TOOL")
+    parser.add_argument("--splits", type=int, default=1, help="splits of the data")
+    parser.add_argument("--out", type=Path, default=BUILD, help="folder for peers.md, peers.csv")
     given = parser.parse_args()
-    german = German()
-    judge = Judge(german)
-    lines = []
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        german.X.assign(good=german.y).to_csv(folder / "train.csv", index=False)
-        german.people.to_csv(folder / "people.csv", index=False)
-        german.model.save_model(folder / "model.json")
-        for block, tools in BLOCKS.items():
-            locked = () if block == "all free" else LOCKED
-            for tool in tools:
-                python = getattr(given, f"{tool.split()[0].lower()}_python", sys.executable)
-                ran = run(tool, python, folder, len(german.people), locked)
-                lines.append(judge.line(block, tool, ran))
-                if tool == ONWARDS and lines[-1].installed:
-                    name = f"{tool}, rounded onwards"
-                    lines.append(judge.line(block, name, ran, onwards=True))
-                print(" | ".join(_row(lines[-1])), flush=True)
-    text = markdown(lines)
-    print(f"\n{text}")
+    pythons = {name: getattr(given, f"{name}_python") for name in OTHERS}
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "peers.md").write_text(text, encoding="utf-8")
-    with (given.out / "peers.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Line)])
-        writer.writeheader()
-        writer.writerows(asdict(line) for line in lines)
+    file = given.out / "peers.csv"
+    print(f"Results go to {file} and {file.with_suffix('.md').name} beside it.", flush=True)
+    lines = read_lines(file) if file.exists() and given.tools != every else []
+    for split in range(given.splits):
+        for line in compared(split, set(given.tools), pythons):
+            print(f"split {split}, {line.block}: {' | '.join(row(line))}", flush=True)
+            lines = merged(lines, [line])
+            write_lines(lines, file)
+    text = markdown(lines)
+    file.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(f"\n{text}")
 
 
 if __name__ == "__main__":

@@ -143,12 +143,12 @@ CURVES: dict[str, tuple[str, str, str]] = {
     "CCF": ("black", "-", "x"),
     "NN +RobX": (COLOURS["FOCUS"], "-", "o"),
     "FT +RobX": (COLOURS["FOCUS"], "--", "s"),
-    "NN +ours": (COLOURS["FACE"], "-", "o"),
-    "FT +ours": (COLOURS["FACE"], "--", "s"),
-    "NN +ours, noise alone": (COLOURS["FACE"], ":", "v"),
-    "NN +ours, typical or not": ("#999999", "-", "v"),
-    "NN +ours, default": (COLOURS["FACE"], "none", "*"),
-    "FT +ours, default": (COLOURS["FACE"], "none", "P"),
+    "NN +Frugal": (COLOURS["FACE"], "-", "o"),
+    "FT +Frugal": (COLOURS["FACE"], "--", "s"),
+    "NN +Frugal, noise alone": (COLOURS["FACE"], ":", "v"),
+    "NN +Frugal, typical or not": ("#999999", "-", "v"),
+    "NN +Frugal, default": (COLOURS["FACE"], "none", "*"),
+    "FT +Frugal, default": (COLOURS["FACE"], "none", "P"),
 }
 #: Shares of refused answers: the least that is shown, the most, and those with a number.
 LEAST_REFUSED, MOST_REFUSED = 0.1, 60.0
@@ -188,7 +188,7 @@ def _curves(ax: Axes, table: pd.DataFrame, name: str) -> None:
     for curve, (colour, dashes, sign) in CURVES.items():
         lines = table[table["method"] == curve].sort_values("knob")
         refused = (100 * (1 - lines["validity"])).clip(lower=LEAST_REFUSED)
-        ours = "ours" in curve
+        frugal = "Frugal" in curve
         ax.plot(
             refused,
             lines[name],
@@ -196,10 +196,10 @@ def _curves(ax: Axes, table: pd.DataFrame, name: str) -> None:
             linestyle=dashes,
             color=colour,
             label=curve,
-            ms=9 if dashes == "none" and ours else 4,
-            lw=2 if ours else 1.1,
+            ms=9 if dashes == "none" and frugal else 4,
+            lw=2 if frugal else 1.1,
             mec="black" if dashes == "none" else colour,
-            zorder=4 if ours else 3,
+            zorder=4 if frugal else 3,
         )
     ax.set_xscale("log")
     ax.set_xlim(0.9 * LEAST_REFUSED, MOST_REFUSED)

@@ -19,9 +19,9 @@ from typing import Any
 import pandas as pd
 
 import robx
-from experiments.frontier import ours
+from experiments.frontier import frugal
 from experiments.frontier.spec import Frontier, load_frontier
-from experiments.settings import CACHE, N_MODELS, RESULTS, code_key
+from experiments.settings import BUILD, CACHE, N_MODELS, code_key
 from experiments.study import Data, load, make_study
 from robx.methods.base import Method
 
@@ -46,11 +46,11 @@ def measured(
         ``data``, ``scenario``, ``test``, ``level`` and figures.
     """
     base = robx.NearestNeighbour(norm=spec.norm)
-    methods: dict[tuple[str, float], Method | ours.Maker] = {
+    methods: dict[tuple[str, float], Method | frugal.Maker] = {
         ("RobX", 0.75): robx.RobX(base=base, norm=spec.norm)
     }
-    methods |= {("models", level): ours.with_models(base, level) for level in LEVELS}
-    methods |= {("noise", level): ours.with_noise_alone(base, level) for level in LEVELS}
+    methods |= {("models", level): frugal.with_models(base, level) for level in LEVELS}
+    methods |= {("noise", level): frugal.with_noise_alone(base, level) for level in LEVELS}
     named = {f"{test} {level}": method for (test, level), method in methods.items()}
     lines = []
     for train, some in groupby(spec.scenarios.items(), key=lambda item: item[1].train):
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--data", choices=("german", "heloc"), required=True)
     parser.add_argument("--heloc", type=Path, help="HELOC's file")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    parser.add_argument("--out", type=Path, default=BUILD, help="folder for the results")
     given = parser.parse_args(arguments)
     CACHE.mkdir(exist_ok=True)
     log = CACHE / f"levels-{given.data}.jsonl"
@@ -109,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     table.to_csv(folder / "levels.csv", index=False, float_format="%.6g")
     print(table.to_string(index=False, float_format=lambda number: f"{number:.3f}"))
+    print(f"Wrote {folder / 'levels.csv'}")
     print(f"The least level for {given.data}: {chosen([table])}")
 
 

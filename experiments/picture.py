@@ -29,7 +29,7 @@ DEFAULTS = {
     "NN": "nearest neighbour",
     "DiCE genetic": "DiCE, genetic",
 }
-OURS, PAPER = "NN +ours, default", "NN +RobX"
+FRUGAL, PAPER = "NN +Frugal, default", "NN +RobX"
 FIGURES = ("validity", "low", "high", "cost_l1", "n_changes")
 #: A method that is asked for no more than acceptance.
 PLAIN = 0.5
@@ -49,15 +49,16 @@ def chosen(table: pd.DataFrame) -> pd.DataFrame:
     """A line for each method under moderate change: as it comes, and RobX where it keeps as much.
 
     RobX has no validity of its own, it has one for each tau: shown is the cheapest place on the
-    line through its points that keeps what our default keeps, as in the tables at equal validity.
+    line through its points that keeps what Frugal's default keeps, as in the tables at equal
+    validity.
     """
     moderate = table[table["scenario"] == "moderate"]
-    ours = moderate[moderate["method"] == OURS]
+    frugal = moderate[moderate["method"] == FRUGAL]
     plain = moderate[moderate["knob"].isna() | (moderate["knob"] == PLAIN)]
     lines = [plain[plain["method"] == name].assign(label=label) for name, label in DEFAULTS.items()]
     robx = moderate[moderate["method"] == PAPER].sort_values("knob")
-    lines.append(_equal(robx, float(ours["validity"].iloc[0])))
-    lines.append(ours.assign(label="Frugal, default settings"))
+    lines.append(_equal(robx, float(frugal["validity"].iloc[0])))
+    lines.append(frugal.assign(label="Frugal, default settings"))
     return pd.concat(lines, ignore_index=True)
 
 
@@ -89,14 +90,14 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _line(ax: Axes, y: int, line: dict[Any, Any]) -> None:
-    is_ours = line["method"] == OURS
-    colour = BLUE if is_ours else GREY
+    is_frugal = line["method"] == FRUGAL
+    colour = BLUE if is_frugal else GREY
     ends = [100 * line["low"], 100 * line["high"]]
     ax.plot(ends, [y, y], color=colour, lw=2.5, solid_capstyle="butt", zorder=2)
     ax.plot([100 * line["validity"]], [y], "o", color=colour, ms=8, zorder=3)
     figures = (100 * line["validity"], "{:.1f}%"), (line["cost_l1"], "{:.2f}")
     for x, (value, how) in zip(COLUMNS, (*figures, (line["n_changes"], "{:.1f}")), strict=True):
-        weight = "bold" if is_ours else "normal"
+        weight = "bold" if is_frugal else "normal"
         ax.text(x, y, how.format(value), va="center", ha="right", fontweight=weight)
 
 

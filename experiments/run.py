@@ -7,12 +7,14 @@
 The frontier is no table of the paper and takes long: it is made only when it is named.
 
 Finished cells are kept in ``.cache``: a run that was stopped goes on where it was, and changed code
-starts anew. Results go to ``results/<data>``.
+starts anew. Results go to ``build/tables/<data>``, which git ignores; ``--out experiments/results``
+updates the committed ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -27,6 +29,7 @@ from experiments.frontier import spec as frontier_spec
 from experiments.frontier.run import run as run_frontier
 from experiments.methods import SWEEP, Asked, asked, make, make_by_sweep
 from experiments.settings import (
+    BUILD,
     CACHE,
     CONTAMINATION,
     DROPPED,
@@ -166,18 +169,29 @@ def run(data: Data, specs: Sequence[Spec], options: Options, out: Path, command:
         options.paper_tau(data.name),
         command,
     )
-    for together in groups([spec for spec in specs if data.name in spec.methods]):
-        print(f"{data.name}: {', '.join(spec.name for spec in together)}", flush=True)
-        found = evaluated(data, together, options)
-        bases = described(data, together, options)
-        for spec in together:
-            _write_page(out, about, spec, bases, pooled(found, spec, data.name))
-    for spec in (spec for spec in specs if not spec.methods):
-        counts = histograms(make_study(data, spec.train, spec.scaling))
-        counts.to_csv(out / f"{spec.name}.csv", index=False)
-        figures.histograms(counts, about.paper_tau, about.title(spec), out / f"{spec.name}.png")
+    print(f"Results go to {out}.", flush=True)
+    parts = groups([spec for spec in specs if data.name in spec.methods])
+    parts += [[spec] for spec in specs if not spec.methods]
+    for k, together in enumerate(parts, start=1):
+        names, start = ", ".join(spec.name for spec in together), time.perf_counter()
+        print(f"{data.name}, part {k} of {len(parts)}: {names} ...", flush=True)
+        if together[0].methods:
+            found = evaluated(data, together, options)
+            bases = described(data, together, options)
+            for spec in together:
+                _write_page(out, about, spec, bases, pooled(found, spec, data.name))
+        else:
+            _write_histograms(out, about, together[0], data)
+        print(f"  wrote {names} after {time.perf_counter() - start:.0f} s", flush=True)
     check(out, about)
     _write(out / "README.md", about.index(out))
+    print(f"Wrote {out / 'README.md'}, which lists everything.", flush=True)
+
+
+def _write_histograms(out: Path, about: report.About, spec: Spec, data: Data) -> None:
+    counts = histograms(make_study(data, spec.train, spec.scaling))
+    counts.to_csv(out / f"{spec.name}.csv", index=False)
+    figures.histograms(counts, about.paper_tau, about.title(spec), out / f"{spec.name}.png")
 
 
 def _write_page(
@@ -238,18 +252,21 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=N_MODELS, help="new models for each")
     parser.add_argument("--applicants", type=int, help="at most so many for a base model")
     parser.add_argument("--tau", type=float, help="instead of the paper's")
-    parser.add_argument("--out", type=Path, help="folder for the results")
+    parser.add_argument("--out", type=Path, default=BUILD, help="folder for the results")
     given = parser.parse_args()
     usual = vars(parser.parse_args(["--data", given.data]))
     changed = [name for name, value in vars(given).items() if value != usual[name]]
-    if set(changed) - {"heloc", "out", "table"} and given.out is None:
-        parser.error(f"--{changed[0]} gives other results than those kept here: name an --out")
+    unusual = [name for name in changed if name not in {"heloc", "out", "table"}]
+    if unusual and given.out.resolve() == RESULTS:
+        parser.error(
+            f"--{unusual[0]} gives other results than the committed ones: name another --out"
+        )
     said = ["--data", given.data, *(["--heloc", "<file>"] if given.data == "heloc" else [])]
     for name in [name for name in changed if name not in {"heloc", "out"}]:
         values = given.table if name == "table" else [getattr(given, name)]
         said += [text for value in values for text in (f"--{name}", str(value))]
     data, command = load(given.data, given.heloc), " ".join(["python -m experiments.run", *said])
-    out = (given.out or RESULTS) / given.data
+    out = given.out / given.data
     named = [specs[name] for name in given.table or specs if name in specs]
     if named:
         log = log_file(given.data)

@@ -9,6 +9,8 @@ import robx
 
 HERE = Path(__file__).parent
 SPECS, TUNED, RESULTS, CACHE = HERE / "specs", HERE / "tuned", HERE / "results", HERE / ".cache"
+#: Where results go unless told otherwise: git ignores it, and `RESULTS` are the committed ones.
+BUILD = HERE.parent / "build" / "tables"
 
 #: The paper's: a 30/70 split, 1000 Gaussian draws of standard deviation 0.1, 20 new models.
 TEST, N_DRAWS, SIGMA, N_MODELS = 0.3, 1000, 0.1, 20

@@ -51,12 +51,31 @@ def assert_lawful(answer: robx.Counterfactuals, case: Family, problem: robx.Prob
             assert same(rows_of(answer.points, [i]), rows_of(answer.applicants, [i]))
             assert answer.cost[i] == 0
         assert (answer.reason[i] == "") == (status in {"ok", "already accepted"})
+    assert_near(answer, problem)
     assert np.isfinite(answer.cost).all()
     assert np.isfinite(answer.stability[answer.ok]).all()
     if hasattr(answer.points, "dtypes"):
         assert (answer.points.dtypes == answer.applicants.dtypes).all()
         assert (answer.points.columns == answer.applicants.columns).all()
         assert answer.points.index.equals(answer.applicants.index)
+
+
+def assert_near(answer: robx.Counterfactuals, problem: robx.Problem) -> None:
+    """No value moves further from the applicant's own than the schema says."""
+    before, after = (problem.read(t).matrix for t in (answer.applicants, answer.points))
+    for j, feature in enumerate(problem.schema):
+        x, z = before[:, j], after[:, j]
+        if feature.kind == "ordinal":
+            levels = np.array(feature.level_numbers)[:, None]
+            rise = ((levels > x) & (levels <= z)).sum(axis=0)
+            fall = ((levels < x) & (levels >= z)).sum(axis=0)
+        else:
+            rise, fall = np.nan_to_num(z - x), np.nan_to_num(x - z)
+        slack = 1e-6 * np.nan_to_num(np.abs(x))
+        if feature.max_increase is not None:
+            assert (rise <= feature.max_increase + slack).all()
+        if feature.max_decrease is not None:
+            assert (fall <= feature.max_decrease + slack).all()
 
 
 class MethodContract:
@@ -159,6 +178,49 @@ class MethodContract:
             stays = after[name] == before[name]
             assert (stays | after[name].between(low, high)).all()
             assert (stays & ~before[name].between(low, high)).any()
+
+    def test_nothing_moves_further_than_is_said_and_that_far_it_may(self) -> None:
+        case = family("forest")
+        near: dict[str, dict[str, Any]] = {
+            "age": {"within": 10},
+            "income": {"max_increase": 15.0, "max_decrease": 0},
+            "savings": {"kind": "ordinal", "levels": [0, 1, 2, 3, 4], "max_increase": 2},
+        }
+        problem = case.problem(schema=case.problem().schema.override(near))
+        answer = self.method.explain(problem, case.applicants)
+        assert_lawful(answer, case, problem)
+        change = (answer.points - case.applicants.astype(float))[answer.ok]
+        assert len(change) > 5
+        assert change["income"].between(0, 15 + 1e-9).all()
+        assert change["age"].between(-10, 10).all()
+        assert (change["savings"] <= 2).all()
+        assert (change["income"] > 5).any() or (change["savings"] == 2).any()
+
+    @pytest.mark.parametrize("seed", slow_but([0], range(6)))
+    def test_what_goes_together_stays_together(self, seed: int) -> None:
+        case = family("together")
+        schema = robx.Schema.infer(case.X, protected=())
+        assert [one.names for one in schema.together] == [
+            ("savings", "money", "has_savings"),
+            ("home_code", "home"),
+        ]
+        if seed:
+            rng = np.random.default_rng(seed)
+            schema = random_schema(schema.override(together=schema.together), case.X, rng)
+        problem = case.problem(schema=schema)
+        answer = self.method.explain(problem, case.applicants)
+        assert_lawful(answer, case, problem)
+        after = answer.points
+        assert (after["money"] == 50 * after["savings"] ** 2).all()
+        assert (after["has_savings"] == (after["savings"] > 1)).all()
+        assert (after["home_code"] == 3 * after["home_own"] + 7 * after["home_other"]).all()
+        if seed == 0:
+            moved = (after != case.applicants)[["savings", "home_code"]]
+            assert moved.to_numpy().any()
+            counted = (after != case.applicants)[
+                ["income", "age", "savings", "rate", "owner", "debts", "home_code"]
+            ]
+            assert answer.n_changes.tolist() == counted.sum(axis=1).tolist()
 
     def test_of_who_may_not_move_a_range_says_nothing(self) -> None:
         case = family("forest")

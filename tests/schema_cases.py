@@ -50,8 +50,18 @@ class Case:
                 continue
             if feature.high is not None and value > feature.high:
                 continue
+            if not np.isnan(x) and self._moves_too_far(feature, x, value):
+                continue
             found.append(value)
         return found
+
+    def _moves_too_far(self, feature: robx.Feature, x: float, value: float) -> bool:
+        passed = [
+            v for v in feature.level_numbers if min(x, value) <= v <= max(x, value) and v != x
+        ]
+        far = len(passed) if feature.kind == "ordinal" else abs(value - x)
+        most = feature.max_increase if value > x else feature.max_decrease
+        return most is not None and far > most + 1e-9
 
     def _groups_are_kept(self, point: Floats) -> bool:
         members = [j for j, f in enumerate(self.schema) if f.group is not None]
@@ -71,7 +81,7 @@ class Case:
         """L1 distance from what is wanted; where nothing is, from the applicant."""
         unit = np.array(
             [
-                f.weight / (f.scale or 1.0) * (0.5 if f.group is not None else 1.0)
+                f.weight / float(f.scale or 1.0) * (0.5 if f.group is not None else 1.0)
                 for f in self.schema
             ]
         )
@@ -123,6 +133,8 @@ def _number_columns(draw: st.DrawFn, name: str) -> tuple[robx.Feature, list[floa
         "weight": draw(st.sampled_from(WEIGHTS)),
         "scale": draw(st.sampled_from([1.0, 2.0, 4.0])),
         "may_fill": draw(st.booleans()),
+        "max_increase": draw(st.sampled_from([None, None, 0, 1, 2])),
+        "max_decrease": draw(st.sampled_from([None, None, 0, 1, 2])),
     }
     kind = draw(st.sampled_from(["integer", "ordinal", "continuous"]))
     if kind == "ordinal":

@@ -34,6 +34,9 @@ def random_schema(schema: robx.Schema, X: Any, rng: np.random.Generator) -> robx
             if feature.kind == "integer" and rng.random() < 0.3:
                 levels = sorted({int(v) for v in values})
                 change |= {"kind": "ordinal", "levels": levels}
+            if rng.random() < 0.3:
+                most = rng.integers(0, 4, 2) * (1 if feature.kind != "integer" else 3)
+                change |= {"max_increase": float(most[0]), "max_decrease": float(most[1])}
             if rng.random() < 0.2:
                 change["scale"] = float(rng.choice([1.0, 10.0]))
         changes[feature.name] = change

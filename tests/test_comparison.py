@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import sys
@@ -20,26 +19,16 @@ import robx
 
 pytest.importorskip("dice_ml", reason="the comparison needs DiCE")
 
-from benchmarks import peer_worker, peers
+from benchmarks import peer_pages, peer_tables, peer_worker, peers
+from benchmarks.common import boosted
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "explanation" / "comparison.md"
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def committed_lines() -> list[peers.Line]:
-    with (RESULTS / "peers.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    texts = {"block", "tool", "versions"}
-    return [
-        peers.Line(
-            installed=row.pop("installed") == "True",
-            n=int(row.pop("n")),
-            hung=int(row.pop("hung")),
-            **{key: value if key in texts else float(value) for key, value in row.items()},  # type: ignore[arg-type]
-        )
-        for row in rows
-    ]
+def committed_lines() -> list[peer_tables.Line]:
+    return peer_tables.read_lines(RESULTS / "peers.csv")
 
 
 class FakeJudge(peers.Judge):
@@ -56,7 +45,7 @@ class FakeJudge(peers.Judge):
 
         half: Any = Half()
         half.people = pd.DataFrame(people, columns=["history", "job"])
-        self.german, self.people = half, np.array(people)
+        self.german, self.people, self.split = half, np.array(people), 0
 
     def _worth(self, points: Any, people: Any) -> dict[str, float]:
         assert points.shape == people.shape
@@ -88,7 +77,9 @@ def test_the_page_shows_the_committed_tables() -> None:
 
 
 def test_the_committed_tables_are_those_of_the_committed_figures() -> None:
-    assert peers.markdown(committed_lines()) == (RESULTS / "peers.md").read_text(encoding="utf-8")
+    assert peer_tables.markdown(committed_lines()) == (RESULTS / "peers.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_every_tool_was_installed_and_asked_about_everybody_in_the_committed_run() -> None:
@@ -98,9 +89,52 @@ def test_every_tool_was_installed_and_asked_about_everybody_in_the_committed_run
     assert asked >= {(block, tool) for block, tools in peers.BLOCKS.items() for tool in tools}
 
 
+def test_the_worker_trains_the_model_that_it_was_given_again(tmp_path: Path) -> None:
+    """XGBoost's file of a model does not say how it was trained."""
+    german: Any = SimpleNamespace()
+    german.X, german.y, _ = robx.datasets.load_german()
+    german.model, german.people = boosted(german.X, german.y, 4), german.X[:5]
+    peers.write_case(german, tmp_path)
+    case = peer_worker.Case(tmp_path, [])
+    for model in peer_worker.trained_again(case, n_models=2):
+        again, own = model.get_params(), german.model.get_params()
+        assert np.isnan([again.pop("missing"), own.pop("missing")]).all()
+        assert again.pop("random_state") is not None  # each model has its own
+        assert own.pop("random_state") == 0
+        assert again == own
+        assert model.get_booster().num_boosted_rounds() == 100
+        assert deepest(model) == 4
+    assert (case.model.predict_proba(case.people) == german.model.predict_proba(case.people)).all()
+
+
+def deepest(model: Any) -> int:
+    """Give the depth of the deepest leaf."""
+    lines = "".join(model.get_booster().get_dump()).splitlines()
+    return max(len(line) - len(line.lstrip("\t")) for line in lines)
+
+
+def test_new_lines_take_the_places_of_old_ones_and_the_others_stay(tmp_path: Path) -> None:
+    old = [
+        peer_tables.Line("all free", "Frugal", True, cost=1.0),
+        peer_tables.Line("all free", "OCEAN", True, cost=2.0),
+        peer_tables.Line("all free", "OCEAN, rounded onwards", True, cost=2.5),
+        peer_tables.Line("history and job locked", "Frugal", True, cost=3.0),
+    ]
+    new = [
+        peer_tables.Line("all free", "Frugal", True, split=1, cost=4.0),
+        peer_tables.Line("all free", "Frugal", True, cost=5.0),
+        peer_tables.Line("all free", "RobX", True, cost=6.0),
+    ]
+    peer_tables.write_lines(peers.merged(old, new), tmp_path / "peers.csv")
+    read = peer_tables.read_lines(tmp_path / "peers.csv")
+    assert [line.cost for line in read] == [5.0, 6.0, 2.0, 2.5, 3.0, 4.0]
+    [(name, splits, *_, cost, _, _)] = peer_tables.over_splits(read)
+    assert (name, splits, cost) == ("Frugal, all free", "2", "4.50 [4.00, 5.00]")
+
+
 def test_a_tool_that_is_missing_is_said_to_be() -> None:
     line = peers.Judge.line(FakeJudge([]), "all free", "NICE", peers.Run({"missing": "nice"}, []))
-    assert "| NICE | not installed |" in peers.markdown([line])
+    assert "| NICE | not installed |" in peer_tables.markdown([line])
 
 
 def test_points_are_judged_rounded_and_those_without_one_count_as_failures() -> None:
@@ -206,3 +240,28 @@ def test_an_answer_a_failure_and_a_long_search_each_give_a_line() -> None:
     assert peer_worker.asked(broken, person, 5)["why"] == "ValueError: no luck"
     late = peer_worker.asked(lambda _: time.sleep(30), person, 1)
     assert (late["point"], late["why"]) == (None, "time limit")
+
+
+def test_who_hangs_after_everybody_was_answered_has_answered_everybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def watched(_: list[str], out: Path) -> bool:
+        lines: list[dict[str, Any]] = [{"setup": 1.0}]
+        lines += [{"seconds": 0.1, "point": [float(i)], "why": ""} for i in range(3)]
+        out.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return False
+
+    monkeypatch.setattr(peers, "_watched", watched)
+    found = peers.run("tool", "python", tmp_path, 3, ())
+    assert [line["point"] for line in found.lines] == [[0.0], [1.0], [2.0]]
+    assert np.isnan(found.batch)
+
+
+def test_the_readme_says_what_was_measured() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = committed_lines()
+    assert peer_tables.short_table(lines) in text
+    assert peer_tables.short_spans(lines) in text
+    assert peer_pages.filled_readme(text) == text
+    page = PAGE.read_text(encoding="utf-8")
+    assert peer_pages.filled_page(page) == page

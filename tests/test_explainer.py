@@ -256,7 +256,7 @@ def test_applicants_whom_the_model_refuses_stop_nobody() -> None:
             "Frugal has no parameter 'taw'. It has norm, base, level, realism, typical,",
         ),
         ({"tau": 0.5}, "Frugal has no parameter 'tau'"),
-        ({"method": "RobX"}, "'method' parameter of explain must be a method. Got 'RobX'"),
+        ({"method": "RobX"}, "explain must be a method, or a function of .* Got 'RobX'"),
         ({"method": robx.NearestNeighbour(), "level": 0.5}, "Got a method and 'level'"),
         ({"method": robx.RobX(tau="high")}, "'tau' parameter of RobX must be a finite number or"),  # type: ignore[arg-type]
         ({"method": robx.RobX(step=0)}, "'step' parameter of RobX must be a number above 0 and at"),
@@ -296,3 +296,44 @@ def test_a_saved_model_cannot_be_trained_again_alone(tmp_path: Any) -> None:
     message = "needs a classifier in scikit-learn's form. Got PosixPath. Pass it as 'estimator'"
     with pytest.raises(robx.InvalidInput, match=message):
         robx.explain(tmp_path / "model.ubj", X[:600], X[600:603], y_train=Y[:600])
+
+
+# --- which outcome applicants want ----------------------------------------------------------------
+
+
+def small(name: str, turned: bool = False) -> tuple[Any, pd.DataFrame, Any]:
+    X = pd.DataFrame({"debt": np.arange(200.0) % 100})
+    y = ((X["debt"] > 50) ^ turned).astype(int).rename(name)
+    return DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), X, y
+
+
+def test_labels_that_name_a_bad_outcome_are_warned_of() -> None:
+    model, X, y = small("default")
+    noise = robx.NearestNeighbour()
+    message = "By its name, 'default = 1' is an outcome .* Pass target=0 if they do, or target=1 if"
+    with pytest.warns(robx.WrongWayRound, match=message):
+        robx.explain(model, X, X[:3], y_train=y, n_models=6, method=noise)
+    for target in (0, 1):  # told, which is no reason for a warning
+        robx.explain(model, X, X[49:53], y_train=y, n_models=6, method=noise, target=target)
+
+
+def test_everybody_accepted_is_warned_of_unless_they_are_few() -> None:
+    model, X, _ = small("good")
+    rich = X[X["debt"] > 80]
+    with pytest.warns(robx.WrongWayRound, match="accepts all 5 applicants.*class 1 counts as acc"):
+        robx.explain(model, X, rich[:5], method=robx.NearestNeighbour())
+    robx.explain(model, X, rich[:4], method=robx.NearestNeighbour())
+    robx.explain(model, X, X[45:55], method=robx.NearestNeighbour())
+    assert issubclass(robx.WrongWayRound, robx.RobxWarning)
+    assert issubclass(robx.RobxWarning, UserWarning)
+
+
+def test_answers_say_which_outcome_they_are_for() -> None:
+    model, X, y = small("good")
+    method = robx.NearestNeighbour()
+    named = robx.explain(model, X, X[:2], y_train=y, n_models=6, method=method)
+    assert (named.origin["wanted"], named.origin["schema"]) == ("good = 1", "guessed")
+    assert "date" not in named.origin
+    schema = robx.Schema.infer(X)
+    told = robx.explain(model, X, X[90:92], method=method, schema=schema, target=0)
+    assert (told.origin["wanted"], told.origin["schema"]) == ("class 0", "given")

@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 import robx
 from robx.files import read_table, write_table
 from robx.modelfiles import ModelFile, Recipe, estimator_of, with_categories
+from robx.modelfiles.aliases import CATBOOST, own_names
 from robx.trees.importer import ParsedFile
 from speed import slow_but
 
@@ -379,9 +380,17 @@ def test_a_category_of_a_csv_file_that_the_model_does_not_know_is_named(tmp_path
     X, _ = jobs()
     write_table(X.assign(job=X["job"].astype(str).replace("cook", "chef")), tmp_path / "t.csv")
     table = read_table(tmp_path / "t.csv")
-    for name in ("m.txt", "m.ubj", "m.skops"):
-        with pytest.raises(robx.InvalidInput, match="Column 'job' of .* has the category 'chef'"):
-            robx.Problem(tmp_path / name, table)
+    row = int((table["job"] == "chef").to_numpy().argmax())
+    with pytest.raises(
+        robx.InvalidInput, match=f"Column 'job' of .* has the category 'chef' in row {row}, which"
+    ):
+        robx.Problem(tmp_path / "m.ubj", table)
+    for name in ("m.txt", "m.skops"):  # which score it
+        problem = robx.Problem(tmp_path / name, table)
+        assert "chef" not in (problem.schema["job"].levels or ())
+        shown = with_categories(table, problem.model)["job"]
+        assert shown.tolist() == table["job"].tolist()
+        assert list(shown.cat.categories)[-1] == "chef"
 
 
 def test_codes_without_names_are_asked_for(tmp_path: Path) -> None:
@@ -481,3 +490,75 @@ def test_other_tables_and_models_are_left_alone() -> None:
     assert with_categories(X.to_numpy(), ensemble) is not None
     box = robx.BlackBox(LogisticRegression().fit(X, y))
     assert with_categories(X, box) is X
+
+
+# --- names of hyperparameters ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("alias", "own"),
+    [
+        *(("eta", "learning_rate"), ("lambda", "reg_lambda"), ("alpha", "reg_alpha")),
+        *(("min_split_loss", "gamma"), ("num_boost_round", "n_estimators")),
+        *(("seed", "random_state"), ("nthread", "n_jobs")),
+    ],
+)
+def test_xgboost_is_told_by_any_of_its_names(tmp_path: Path, alias: str, own: str) -> None:
+    _, path = saved_xgboost(tmp_path, n_estimators=3, max_depth=2)
+    value = 2 if own in {"n_estimators", "n_jobs", "random_state"} else 0.3
+    told = recipe_of(path, {alias: value})
+    assert told.estimator.get_params()[own] == value
+    assert told.words.endswith(f"{alias} as given.")
+    with_own = recipe_of(path, {own: value}).estimator.fit(*data())
+    np.testing.assert_array_equal(
+        told.estimator.fit(*data()).predict_proba(data()[0]), with_own.predict_proba(data()[0])
+    )
+
+
+def test_lightgbm_is_told_by_any_of_its_names(tmp_path: Path) -> None:
+    _, path = saved_lightgbm(tmp_path, n_estimators=3)
+    given = {"eta": 0.3, "num_iterations": 7, "min_data_in_leaf": 5, "bagging_fraction": 0.5}
+    given |= {"sub_row": 0.5, "l2_regularization": 2.0, "num_leaf": 4, "random_seed": 3}
+    found = recipe_of(path, given).estimator.get_params()
+    expected = {"learning_rate": 0.3, "n_estimators": 7, "min_child_samples": 5, "subsample": 0.5}
+    expected |= {"reg_lambda": 2.0, "num_leaves": 4, "random_state": 3}
+    assert {name: found[name] for name in expected} == expected
+    table = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    assert set(table["learning_rate"]) <= set(own_names_of("lightgbm", "learning_rate", table))
+
+
+def own_names_of(library: str, own: str, table: dict[str, list[str]]) -> list[str]:
+    """Names that become this one."""
+    names = {name for others in table.values() for name in others}
+    return [name for name in names if list(own_names({name: 1}, library)) == [own]]
+
+
+def test_catboost_is_told_by_any_of_its_names(tmp_path: Path) -> None:
+    _, path = saved_catboost(tmp_path, iterations=3, depth=2)
+    live = catboost.CatBoostClassifier(n_estimators=3, max_depth=2, verbose=False)
+    for model in (ModelFile(path).model, live):
+        given = {"n_estimators": 4, "max_depth": 3, "eta": 0.3, "random_state": 1}
+        made = estimator_of(model, given).estimator
+        made.set_params(verbose=False, allow_writing_files=False, thread_count=1)
+        fitted = made.fit(*data())
+        assert fitted.tree_count_ == 4
+        assert fitted.get_all_params()["depth"] == 3
+        assert fitted.get_all_params()["learning_rate"] == pytest.approx(0.3)
+
+
+def test_the_names_are_those_of_catboost_itself() -> None:
+    from catboost.core import _process_synonyms_groups
+
+    for name, own in CATBOOST.items():
+        if name != "objective":  # which the library renames elsewhere
+            params = {name: 1}
+            _process_synonyms_groups(params)
+            assert params == {own: 1}
+
+
+def test_one_setting_under_two_names_is_refused(tmp_path: Path) -> None:
+    _, path = saved_xgboost(tmp_path, n_estimators=3)
+    with pytest.raises(robx.InvalidInput, match="'eta' and 'learning_rate' are the same hyperpar"):
+        recipe_of(path, {"eta": 0.1, "learning_rate": 0.2})
+    with pytest.raises(robx.InvalidInput, match="XGBClassifier has no parameter 'etta'. Its get_p"):
+        recipe_of(path, {"etta": 0.1})

@@ -101,7 +101,7 @@ def test_one_promise_and_one_best_found_are_said_as_one() -> None:
         status = answers().status.copy()
         status[:6] = Status.INFEASIBLE
         status[0], status[places] = Status.OK, Status.UNSTABLE
-        return check(replace(with_incomes(*incomes), status=status), forest())
+        return check(replace(with_incomes(*incomes), status=status), forest(seed=1))
 
     kept, lost = of([], [0.95] * 6), of([1], [0.1, 0.1, 0.9])
     assert kept.words.startswith("The new model keeps the only promise (100%). For")
@@ -308,6 +308,180 @@ def test_the_threshold_is_a_score(threshold: Any) -> None:
         check(answers(), forest(), threshold=threshold)
 
 
+# --- several files --------------------------------------------------------------------------------
+
+
+def issued_under(seed: int, *incomes: float, **origin: Any) -> Counterfactuals:
+    """Six promises that another model gave."""
+    some = with_incomes(*incomes)
+    model = {**some.origin["model"], "digest": f"digest of model {seed}"}
+    return replace(some, origin={**some.origin, "model": model, **origin})
+
+
+def folder_of_answers(place: Path) -> Path:
+    """Two batches of six, one of them in two forms, and files that are no answers."""
+    place.mkdir()
+    issued_under(1, *[0.95] * 6, date="2026-01-31").save(place / "january.json")
+    issued_under(1, *[0.95] * 6, date="2026-01-31").save(place / "january.csv")
+    issued_under(2, 0.9, 0.9, 0.9, 0.6, 0.6, 0.6).save(place / "february.parquet")
+    data()[0].to_csv(place / "train.csv")
+    (place / "report.json").write_text('{"robx_report": 3}', encoding="utf-8")
+    (place / "notes.txt").write_text("robx_status", encoding="utf-8")
+    return place
+
+
+def test_a_folder_of_answers_is_one_check(tmp_path: Path) -> None:
+    place = folder_of_answers(tmp_path / "issued")
+    found = check(place, forest(0.2))
+    assert [part.file for part in found.issued] == ["february.parquet", "january.json"]
+    assert [part.date for part in found.issued] == [None, "2026-01-31"]
+    assert [part.digest for part in found.issued] == ["digest of model 2", "digest of model 1"]
+    assert (found.promised.sum(), found.kept.sum()) == (12, 9)
+    assert found.share == 9 / 12
+    assert found.words.startswith("The new model keeps 9 of 12 promises in 2 files (75%). For ")
+    assert found.table["file"].tolist() == ["february.parquet"] * 7 + ["january.json"] * 7
+    apart = [check(place / part.file, forest(0.2)) for part in found.issued if part.file]
+    np.testing.assert_array_equal(found.score, np.concatenate([one.score for one in apart]))
+
+
+def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
+    place = folder_of_answers(tmp_path / "issued")
+    found = check([place / "january.json", place, str(place / "january.json")], forest(0.2))
+    assert found.promised.sum() == 12
+    both = check([place / "january.json", place / "january.csv"], forest(0.2))
+    assert both.promised.sum() == 12
+    assert "The files repeat 6 of the promises, and each counts." in both.words
+
+
+def test_folders_without_answers_and_empty_lists_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(robx.InvalidInput, match="has no file of answers. Name one with the .json"):
+        check(tmp_path, forest())
+    with pytest.raises(robx.InvalidInput, match="check needs answers. Got an empty list."):
+        check([], forest())
+
+
+def test_files_that_state_different_thresholds_need_one_for_the_new_model() -> None:
+    two = [issued_under(1, *[0.95] * 6), issued_under(2, *[0.95] * 6, threshold=0.7)]
+    with pytest.raises(robx.InvalidInput, match="different values of 'threshold': 0.5 in .* 0.7"):
+        check(two, forest(0.2))
+    assert check(two, forest(0.2), threshold=0.6).threshold == 0.6
+    others = [two[0], issued_under(2, *[0.95] * 6, target=0)]
+    with pytest.raises(robx.InvalidInput, match=r"'target': 1 in .* 0 in .* target= \(--target\)"):
+        check(others, forest(0.2))
+
+
+def test_alternatives_of_all_files_are_checked(tmp_path: Path) -> None:
+    one = replace(issued_under(1, *[0.95] * 6), alternatives=(with_incomes(*[0.1] * 6),))
+    found = check([one, issued_under(2, *[0.95] * 6)], forest(0.2))
+    assert [other.share for other in found.alternatives] == [0]
+
+
+# --- the same model -------------------------------------------------------------------------------
+
+
+def test_the_model_of_the_answers_is_not_a_new_one(tmp_path: Path) -> None:
+    answers().save(tmp_path / "a.csv")
+    for given in (answers(), tmp_path / "a.csv"):
+        found = check(given, forest())
+        assert not found.is_evidence
+        assert found.words.startswith("This is the model that the answers were issued under (dig")
+        assert str(found.model["digest"])[:12] in found.words
+        assert "interval" not in found.words
+        assert found.to_dict()["is_evidence"] is False
+    assert check(answers(), forest(seed=1)).is_evidence
+    assert check(answers(), forest(), threshold=0.6).is_evidence  # another rule is news
+    assert check(replace(answers(), origin={}), forest()).is_evidence  # who knows
+
+
+def test_promises_of_the_same_model_are_not_counted_with_others() -> None:
+    found = check([answers(), issued_under(1, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1)], forest())
+    assert found.same_model.tolist() == [True] * 7 + [False] * 7
+    assert found.counted.sum() == 6
+    assert found.share == 2 / 6
+    assert found.to_dict()["n_promises"] == 6
+    assert "Not counted: 6 more that were issued under this very model." in found.words
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+def test_promises_are_counted_by_a_column_of_the_applicants() -> None:
+    some = issued_under(1, 0.9, 0.9, 0.95, 0.1, 0.1, 0.1)
+    own = some.applicants.assign(age=[30, 30, 40, 30, 40, 40, 50])
+    found = check(replace(some, applicants=own), forest()).by("age")
+    assert found.columns.tolist() == ["age", "n_promises", "n_kept", "share", "low", "high"]
+    assert found["age"].tolist() == ["30", "40", "50"]
+    assert found["n_promises"].tolist() == [3, 3, 0]
+    assert found["n_kept"].tolist() == [2, 1, 0]
+    np.testing.assert_allclose(found["low"][0], beta(2.5, 1.5).ppf(0.025))
+    assert np.isnan(found["share"][2])
+
+
+def test_numbers_are_cut_at_quartiles_and_others_may_be_given() -> None:
+    checked = check(issued_under(1, *[0.95] * 6), forest())
+    incomes = answers().applicants["income"].to_numpy()
+    found = checked.by("income")
+    assert 2 <= len(found) <= 4
+    assert found["n_promises"].sum() == 6
+    first = found["income"][0].split(" to ")
+    assert float(first[0]) == incomes.min()
+    given = checked.by(["a", "b", "a", "b", "a", None, "b"], "branch")
+    assert given["branch"].tolist() == ["a", "b", "missing"]
+    assert given["n_promises"].tolist() == [3, 2, 1]
+    with pytest.raises(robx.InvalidInput, match="value for each of the 7 rows .* Got 2 values"):
+        checked.by(["a", "b"])
+    with pytest.raises(robx.InvalidInput, match="no column 'sex'. They have income, age"):
+        checked.by("sex")
+    with pytest.raises(robx.InvalidInput, match="only for answers as .json or .parquet"):
+        check(answers().table, forest()).by("age")
+
+
+def test_groups_go_by_the_labels_of_levels() -> None:
+    X, y, schema = robx.datasets.load_german()
+    model = RandomForestClassifier(10, random_state=0).fit(X, y)
+    some = robx.NearestNeighbour().explain(Problem(model, X, schema), X[model.predict(X) == 0][:20])
+    table = check(some, model).by("savings")
+    words = schema["savings"].labels
+    assert words is not None
+    assert set(table["savings"]) <= set(words)
+    assert table["savings"].tolist() == [word for word in words if word in set(table["savings"])]
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_record_has_threshold_dates_and_digests(tmp_path: Path, ending: str) -> None:
+    place = folder_of_answers(tmp_path / "issued")
+    found = check(place, forest(0.2), date="2026-03-01")
+    found.save(tmp_path / f"kept{ending}")
+    read = pd.read_csv if ending == ".csv" else pd.read_parquet
+    table = read(tmp_path / f"kept{ending}")
+    assert table["kept"].tolist() == found.kept.tolist()
+    assert set(table["new_model"]) == {found.model["digest"]}
+    assert table["old_model"].tolist() == ["digest of model 2"] * 7 + ["digest of model 1"] * 7
+    assert table["issued"].fillna("").tolist() == [""] * 7 + ["2026-01-31"] * 7
+    assert set(table["checked"]) == {"2026-03-01"}
+    assert set(table["threshold"]) == {0.5}
+
+
+def test_a_json_record_has_all_of_it(tmp_path: Path) -> None:
+    found = check(issued_under(1, *[0.95] * 6, date="2026-01-31"), forest(0.2), date="2026-03-01")
+    found.save(tmp_path / "kept.json")
+    plain = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
+    assert plain == json.loads(json.dumps(found.to_dict()))
+    assert (plain["date"], plain["issued"][0]["date"]) == ("2026-03-01", "2026-01-31")
+    assert plain["issued"][0]["digest"] == "digest of model 1"
+    with pytest.raises(robx.InvalidInput, match="saved as .json, .csv or .parquet. Got 'kept.txt'"):
+        found.save(tmp_path / "kept.txt")
+    with pytest.raises(robx.InvalidInput, match="'date' parameter of check .* Got 'soon' instead"):
+        check(answers(), forest(), date="soon")
+
+
+def test_no_clock_is_read() -> None:
+    assert check(answers(), forest(0.2)).date is None
+
+
 # --- models that do not fit -----------------------------------------------------------------------
 
 
@@ -334,6 +508,22 @@ def test_a_black_box_of_another_shape_is_refused_too() -> None:
     wide = make_pipeline(StandardScaler(), RandomForestClassifier(3)).fit(np.c_[X, X], y)
     with pytest.raises(robx.InvalidInput, match="columns of the answers.*4.* Pass a model"):
         check(answers(), wide)
+
+
+@pytest.mark.parametrize("ending", [".json", ".csv"])
+def test_a_model_without_one_of_the_columns_is_asked_about_the_others(
+    tmp_path: Path, ending: str
+) -> None:
+    X, y = data()
+    fewer = RandomForestClassifier(10, random_state=0).fit(X[["income"]], y)
+    some = with_incomes(0.9, 0.9, 0.95, 0.1, 0.1, 0.1)
+    some.save(tmp_path / f"a{ending}")
+    found = check(tmp_path / f"a{ending}", fewer)
+    np.testing.assert_allclose(found.score[:6], fewer.predict_proba(some.points[["income"]])[:6, 1])
+    assert found.left_out == ("age",)
+    assert found.words.endswith("It does not have the column age.")
+    pipeline = make_pipeline(StandardScaler(), fewer).fit(X[["income"]], y)
+    assert check(some, pipeline).left_out == ("age",)
 
 
 def test_columns_may_come_in_another_order() -> None:

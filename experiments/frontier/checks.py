@@ -1,4 +1,4 @@
-"""Whether ours is cheaper than RobX at equal validity, and than everything else from 80 % up."""
+"""Whether Frugal is cheaper than RobX at equal validity, and than everything else from 80 % up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.frontier.curves import Curve
-from experiments.frontier.methods import OURS
+from experiments.frontier.methods import FRUGAL
 from experiments.frontier.spec import TIE, Goal
 from experiments.spec import ROBX
 from robx.metrics.intervals import tail_share
@@ -20,24 +20,24 @@ __all__ = ["Against", "Cheaper", "at_equal_validity", "not_below"]
 
 Floats = NDArray[np.float64]
 
-#: Validity from which on ours is to lie below every other curve.
+#: Validity from which on Frugal is to lie below every other curve.
 FROM = 0.8
 LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Against:
-    """Ours against RobX from the same base, at the same validity.
+    """Frugal against RobX from the same base, at the same validity.
 
     Parameters
     ----------
     scenario, base : str
     goal : Goal
-    robx, ours : float
+    robx, frugal : float
         The figure, at the cheapest place with the validity; NaN where it is not reached.
-    robx_validity, ours_validity : float
+    robx_validity, frugal_validity : float
         More than was asked for where a curve begins above it.
-    robx_at, ours_at : str
+    robx_at, frugal_at : str
         Where these places are.
     seen, low, high : float
         The ratio or difference, with a 95 % interval.
@@ -49,11 +49,11 @@ class Against:
     base: str
     goal: Goal
     robx: float
-    ours: float
+    frugal: float
     robx_validity: float
-    ours_validity: float
+    frugal_validity: float
     robx_at: str
-    ours_at: str
+    frugal_at: str
     seen: float
     low: float
     high: float
@@ -70,15 +70,15 @@ class Against:
 def at_equal_validity(
     scenario: str, curves: Mapping[str, Curve], base: str, goal: Goal, n_seeds: int
 ) -> Against:
-    """Compare ours with RobX from the same base.
+    """Compare Frugal with RobX from the same base.
 
     All figures are read where L1 cost is least, so that they belong to the same answers.
     """
-    robx, ours = curves.get(base + ROBX), curves.get(base + OURS)
-    if robx is None or ours is None:
-        raise ValueError(f"There are no curves of RobX and ours from {base} under {scenario!r}.")
-    theirs, own = robx.at(goal.at), ours.at(goal.at)
-    before, after = theirs.read(robx.figures[goal.figure]), own.read(ours.figures[goal.figure])
+    robx, frugal = curves.get(base + ROBX), curves.get(base + FRUGAL)
+    if robx is None or frugal is None:
+        raise ValueError(f"There are no curves of RobX and Frugal from {base} under {scenario!r}.")
+    theirs, own = robx.at(goal.at), frugal.at(goal.at)
+    before, after = theirs.read(robx.figures[goal.figure]), own.read(frugal.figures[goal.figure])
     compared = after - before if goal.compare == "difference" else _ratio(after, before)
     drawn = compared[1:]
     known = drawn[~np.isnan(drawn)]
@@ -91,9 +91,9 @@ def at_equal_validity(
         float(before[0]),
         float(after[0]),
         float(theirs.read(robx.figures["validity"])[0]),
-        float(own.read(ours.figures["validity"])[0]),
+        float(own.read(frugal.figures["validity"])[0]),
         robx.words(theirs),
-        ours.words(own),
+        frugal.words(own),
         float(compared[0]),
         float(low),
         float(high),
@@ -111,58 +111,58 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Cheaper:
-    """A point of another method, and what ours costs at the same validity.
+    """A point of another method, and what Frugal costs at the same validity.
 
     Parameters
     ----------
-    scenario, ours, other : str
+    scenario, frugal, other : str
         The change, and the two curves.
     figure : str
     knob : float
         Of the other.
     validity, cost : float
         Of the other.
-    ours_cost : float
-        Least cost of ours at this validity or more; NaN where ours does not reach it.
+    frugal_cost : float
+        Least cost of Frugal at this validity or more; NaN where Frugal does not reach it.
     """
 
     scenario: str
-    ours: str
+    frugal: str
     other: str
     figure: str
     knob: float
     validity: float
     cost: float
-    ours_cost: float
+    frugal_cost: float
 
     @property
     def holds(self) -> bool:
-        """Whether ours lies below, or there."""
-        return self.ours_cost <= self.cost + TIE
+        """Whether Frugal lies below, or there."""
+        return self.frugal_cost <= self.cost + TIE
 
     @property
     def excess(self) -> float:
-        """How much more ours costs."""
-        return self.ours_cost - self.cost
+        """How much more Frugal costs."""
+        return self.frugal_cost - self.cost
 
 
 def not_below(
     scenario: str, curves: Mapping[str, Curve], figures: Sequence[str] = ("cost_l1", "n_changes")
 ) -> list[Cheaper]:
-    """Ask of every point of every other method from 80 % validity up whether ours lies below it."""
-    own = [curve for name, curve in curves.items() if name.endswith(OURS)]
-    others = [curve for name, curve in curves.items() if OURS not in name]
+    """Ask of every point of the other methods from 80 % validity up whether Frugal lies below."""
+    own = [curve for name, curve in curves.items() if name.endswith(FRUGAL)]
+    others = [curve for name, curve in curves.items() if FRUGAL not in name]
     return [
         Cheaper(
             scenario,
-            ours.name,
+            frugal.name,
             other.name,
             figure,
             other.knobs[k],
             float(other.seen("validity")[k]),
             float(other.seen(figure)[k]),
-            ours.least(float(other.seen("validity")[k]), figure),
+            frugal.least(float(other.seen("validity")[k]), figure),
         )
-        for ours, other, figure in product(own, others, figures)
+        for frugal, other, figure in product(own, others, figures)
         for k in np.flatnonzero(other.seen("validity") >= FROM)
     ]

@@ -1,4 +1,4 @@
-"""What the operating point that our method picks by itself promises, and what comes of it."""
+"""What the operating point that Frugal picks by itself promises, and what comes of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 import robx
+from experiments.frontier.frugal import certifying
 from experiments.frontier.methods import DEFAULT, Point, make
-from experiments.frontier.ours import certifying
 from experiments.frontier.spec import Change, Frontier
 
 __all__ = ["Operating", "operating_points", "rehearsed"]
@@ -18,7 +18,7 @@ __all__ = ["Operating", "operating_points", "rehearsed"]
 
 @dataclass(frozen=True)
 class Operating:
-    """The point that ours picks by itself, under one change.
+    """The point that Frugal picks by itself, under one change.
 
     Parameters
     ----------

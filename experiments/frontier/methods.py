@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import robx
 from experiments import methods
-from experiments.frontier import ours
+from experiments.frontier import frugal
 from experiments.frontier.spec import Frontier
 from experiments.peers import DiceGenetic, Nice
 from experiments.spec import ROBX
 from robx.methods.base import Method
 
-__all__ = ["ANY", "DEFAULT", "NOISE", "OURS", "Point", "make", "points"]
+__all__ = ["ANY", "DEFAULT", "FRUGAL", "NOISE", "Point", "make", "points"]
 
-#: How curves of ours are called, after their bases, and the points that it picks by itself.
-OURS, DEFAULT = " +ours", " +ours, default"
-#: Ours without labels, and ours without the condition that answers be typical.
-NOISE, ANY = " +ours, noise alone", " +ours, typical or not"
+#: How curves of Frugal are called, after their bases, and the points that it picks by itself.
+FRUGAL, DEFAULT = " +Frugal", " +Frugal, default"
+#: Frugal without labels, and Frugal without the condition that answers be typical.
+NOISE, ANY = " +Frugal, noise alone", " +Frugal, typical or not"
 DICE = "DiCE genetic"
 
 
@@ -40,9 +40,9 @@ class Point:
         return self.curve if self.knob is None else f"{self.curve} {self.knob:g}"
 
     @property
-    def is_ours(self) -> bool:
-        """Whether it is our method."""
-        return OURS in self.curve
+    def is_frugal(self) -> bool:
+        """Whether it is Frugal."""
+        return FRUGAL in self.curve
 
 
 def points(spec: Frontier, data: str) -> list[Point]:
@@ -53,17 +53,17 @@ def points(spec: Frontier, data: str) -> list[Point]:
         *(Point(curve, knob) for curve in gammas for knob in knobs["gamma"]),
         Point(DICE),
         *(Point(curve, knob) for curve in taus for knob in knobs["tau"]),
-        *(Point(base + OURS, knob) for base in spec.bases for knob in knobs["ours"]),
+        *(Point(base + FRUGAL, knob) for base in spec.bases for knob in knobs["level"]),
         *(
             Point(spec.bases[0] + kind, knob)
             for kind in (NOISE, ANY)
-            for knob in knobs["ours"][::2]
+            for knob in knobs["level"][::2]
         ),
         *(Point(base + DEFAULT) for base in spec.bases),
     ]
 
 
-def make(point: Point, spec: Frontier) -> Method | ours.Maker:
+def make(point: Point, spec: Frontier) -> Method | frugal.Maker:
     """Make the method of a point.
 
     Examples
@@ -73,18 +73,18 @@ def make(point: Point, spec: Frontier) -> Method | ours.Maker:
     0.6
     """
     if point.curve.endswith(DEFAULT):
-        return ours.with_models(_base(point.curve.removesuffix(DEFAULT), spec), "auto")
+        return frugal.with_models(_base(point.curve.removesuffix(DEFAULT), spec), "auto")
     if point.curve == DICE:
         return DiceGenetic()
     if point.knob is None:
         raise ValueError(f"The method {point.curve!r} needs a value of its knob.")
-    if point.curve.endswith(OURS):
-        return ours.with_models(_base(point.curve.removesuffix(OURS), spec), point.knob)
+    if point.curve.endswith(FRUGAL):
+        return frugal.with_models(_base(point.curve.removesuffix(FRUGAL), spec), point.knob)
     if point.curve.endswith(ANY):
         base = _base(point.curve.removesuffix(ANY), spec)
-        return ours.with_models(base, point.knob, realism=None)
+        return frugal.with_models(base, point.knob, realism=None)
     if point.curve.endswith(NOISE):
-        return ours.with_noise_alone(_base(point.curve.removesuffix(NOISE), spec), point.knob)
+        return frugal.with_noise_alone(_base(point.curve.removesuffix(NOISE), spec), point.knob)
     if point.curve == "NICE":
         return Nice(norm=spec.norm, gamma=point.knob)
     if point.curve in methods.BASES:

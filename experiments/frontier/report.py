@@ -43,16 +43,16 @@ validities compared then differ, and are shown. Intervals of 95 % are from a boo
 models, their applicants and their new models, the same for both methods, taken further out for \
 few base models as in `robx.metrics`. Where some resamples do not reach the validity, the interval \
 is of the others, and the share of these is shown. LOF of +1 and -1 is compared by its difference, \
-the rest by ratios of ours to RobX's."""
+the rest by ratios of Frugal's to RobX's."""
 
 ABOUT_BELOW = """\
 For every point of every other method with a validity of at least {least:.0%}: is there a place on \
-our line with at least this validity that costs no more? The lines below are those where there is \
-not, by method, with the point at which ours costs most more. All points are in \
+Frugal's line with at least this validity that costs no more? The lines below are those where \
+there is not, by method, with the point at which Frugal costs most more. All points are in \
 [{name}-not-below.csv]({name}-not-below.csv)."""
 
 ABOUT_OPERATING = """\
-Ours as `robx.explain` chooses by itself, without having seen a model of the evaluation. \
+Frugal as `robx.explain` chooses by itself, without having seen a model of the evaluation. \
 "Expected" is what its certificates say beforehand: the share of 32 models, retrained on random \
 thirds of the base model's own rows and not used in the search, that accept the answers."""
 
@@ -87,11 +87,11 @@ def equal_table(equal: Sequence[Against]) -> pd.DataFrame:
                 "figure": one.goal.figure,
                 "compare": one.goal.compare,
                 "robx": one.robx,
-                "ours": one.ours,
+                "frugal": one.frugal,
                 "robx_validity": one.robx_validity,
-                "ours_validity": one.ours_validity,
+                "frugal_validity": one.frugal_validity,
                 "robx_at": one.robx_at,
-                "ours_at": one.ours_at,
+                "frugal_at": one.frugal_at,
                 "ratio": one.seen,
                 "low": one.low,
                 "high": one.high,
@@ -126,13 +126,13 @@ def page(
         f"Lower left is better. All points: [{NAME}.csv]({NAME}.csv).",
         "## What was asked",
         summary(equal, below, operating),
-        "## Ours against RobX at equal validity",
+        "## Frugal against RobX at equal validity",
         ABOUT_EQUAL,
         _equal(equal),
-        "## Where ours does not lie below another method",
+        "## Where Frugal does not lie below another method",
         ABOUT_BELOW.format(least=FROM, name=NAME),
         _below(below),
-        "## The operating point that ours picks by itself",
+        "## The operating point that Frugal picks by itself",
         ABOUT_OPERATING,
         _operating(operating),
         "## All points",
@@ -168,8 +168,8 @@ def _counts(some: Sequence[str]) -> list[str]:
 
 
 def _equal(equal: Sequence[Against]) -> str:
-    head = ["change", "base", "figure", "validity asked", "RobX", "ours", "its place, RobX"]
-    head += ["its place, ours", "validity RobX / ours", "ours against RobX", "goal", ""]
+    head = ["change", "base", "figure", "validity asked", "RobX", "Frugal", "its place, RobX"]
+    head += ["its place, Frugal", "validity RobX / Frugal", "Frugal against RobX", "goal", ""]
     lines = []
     for one in equal:
         interval = f"{_number(one.seen)} [{_number(one.low)}, {_number(one.high)}]"
@@ -182,10 +182,10 @@ def _equal(equal: Sequence[Against]) -> str:
                 LABELS[one.goal.figure],
                 f"{one.goal.at:.0%}",
                 _number(one.robx),
-                _number(one.ours),
+                _number(one.frugal),
                 one.robx_at,
-                one.ours_at,
-                f"{_percent(one.robx_validity)} / {_percent(one.ours_validity)}",
+                one.frugal_at,
+                f"{_percent(one.robx_validity)} / {_percent(one.frugal_validity)}",
                 interval if not math.isnan(one.seen) else "",
                 str(one.goal),
                 _bold(one.met),
@@ -195,22 +195,22 @@ def _equal(equal: Sequence[Against]) -> str:
 
 
 def _below(below: Sequence[Cheaper]) -> str:
-    head = ["change", "ours", "figure", "other", "above it at", "of its points", "validity"]
-    head += ["most: validity", "other", "ours", "ours more by"]
+    head = ["change", "Frugal", "figure", "other", "above it at", "of its points", "validity"]
+    head += ["most: validity", "other", "Frugal", "Frugal more by"]
     lines = []
-    keys = dict.fromkeys((one.scenario, one.ours, one.figure, one.other) for one in below)
+    keys = dict.fromkeys((one.scenario, one.frugal, one.figure, one.other) for one in below)
     for key in keys:
-        some = [o for o in below if (o.scenario, o.ours, o.figure, o.other) == key]
+        some = [o for o in below if (o.scenario, o.frugal, o.figure, o.other) == key]
         missed = [one for one in some if not one.holds]
         if not missed:
             continue
-        reached = [one for one in missed if not math.isnan(one.ours_cost)]
+        reached = [one for one in missed if not math.isnan(one.frugal_cost)]
         worst = max(reached, key=lambda one: one.excess, default=missed[0])
-        scenario, ours, figure, other = key
+        scenario, frugal, figure, other = key
         lines.append(
             [
                 scenario,
-                ours,
+                frugal,
                 LABELS[figure],
                 other,
                 str(len(missed)),
@@ -218,11 +218,11 @@ def _below(below: Sequence[Cheaper]) -> str:
                 _range(missed),
                 _percent(worst.validity),
                 _number(worst.cost),
-                _number(worst.ours_cost),
+                _number(worst.frugal_cost),
                 f"{100 * worst.excess / worst.cost:.0f} %" if reached else "not reached",
             ]
         )
-    return grid(head, lines, left=4) if lines else "Ours lies below all of them."
+    return grid(head, lines, left=4) if lines else "Frugal lies below all of them."
 
 
 def _range(missed: Iterable[Cheaper]) -> str:

@@ -58,6 +58,7 @@ def run(
         Where finished cells are kept.
     """
     require_dice()
+    print(f"Results go to {out}.", flush=True)
     out.mkdir(parents=True, exist_ok=True)
     most = min(spec.applicants, applicants or spec.applicants)
     wanted, start = points(spec, data.name), time.perf_counter()

@@ -29,7 +29,7 @@ class Change:
         The part of the training rows that base models see.
     change : {"other-half", "bootstrap", "drop-rows"}
     least : float, optional
-        Validity that our method's own choice must reach.
+        Validity that Frugal's own choice must reach.
     """
 
     train: Train
@@ -45,7 +45,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Goal:
-    """What ours must reach against RobX at the same validity.
+    """What Frugal must reach against RobX at the same validity.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Goal:
     at : float
         The validity.
     compare : {"ratio", "difference"}
-        Ours over RobX's, or ours less RobX's.
+        Frugal's over RobX's, or Frugal's less RobX's.
     most, least : float, optional
         One of them.
     """
@@ -93,10 +93,10 @@ class Frontier:
     applicants : int
         For a base model, at most.
     bases : names of methods
-        Of RobX and ours.
+        Of RobX and Frugal.
     scenarios : mapping from names to Change
     knobs : mapping from data sets to mappings from knobs to values, which rise
-        ``gamma`` of NN, FT and NICE, ``tau`` of CCF and RobX, ``ours`` of our method.
+        ``gamma`` of NN, FT and NICE, ``tau`` of CCF and RobX, ``level`` of Frugal.
     goals : Goals
     """
 

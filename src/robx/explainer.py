@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import islice
@@ -10,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from robx.answers import Counterfactuals
-from robx.errors import InvalidInput
-from robx.methods import Frugal, Method, alternatives
+from robx.answers import Counterfactuals, Status
+from robx.errors import InvalidInput, WrongWayRound
+from robx.label_names import sense_of_class
+from robx.methods import Frugal, Method, MethodLike, alternatives, as_method
 from robx.modelfiles import with_categories
 from robx.parameters import check_whole
 from robx.problem import Problem
@@ -28,6 +30,8 @@ LONG = 200
 SEARCHING = 3
 #: Fewer retrained models tell too little.
 LEAST_MODELS = 6
+#: All of fewer applicants may well be accepted.
+MANY = 5
 #: Of the certificates.
 CONFIDENCE = 0.95
 
@@ -43,7 +47,7 @@ def explain(
     schema: Schema | None = None,
     target: Category | None = None,
     threshold: float = 0.5,
-    method: Method | None = None,
+    method: MethodLike | None = None,
     n_answers: int = 1,
     n_models: int = 48,
     seed: int = 0,
@@ -73,11 +77,15 @@ def explain(
     schema : Schema, optional
         What may change; guessed from `X_train` unless given.
     target : label, optional
-        The class that counts as accepted.
+        The class that counts as accepted: the outcome that applicants want. By default the second
+        of two classes; if its name is that of a bad outcome, or if all applicants have it already,
+        there is a warning, `robx.WrongWayRound`.
     threshold : float
         A score above this is accepted.
-    method : Method, optional
-        `Frugal` unless given; ``method=robx.RobX()`` is the paper's algorithm.
+    method : Method or function, optional
+        `Frugal` unless given; ``method=robx.RobX()`` is the paper's algorithm. A function of
+        (problem, X), or an object with ``explain(problem, X)``, returns points; they are judged
+        like those of `Given`.
     n_answers : int
         Number of answers to look for, by different features; see `robx.alternatives`.
     n_models : int
@@ -115,8 +123,12 @@ def explain(
             "explain takes a method or parameters of Frugal, not both. Got a method and "
             f"{sorted(parameters)[0]!r}."
         )
-    if method is not None and not isinstance(method, Method):
-        raise InvalidInput(f"The 'method' parameter of explain must be a method. Got {method!r}.")
+    given, method = method, as_method(method)
+    if given is not None and method is None:
+        raise InvalidInput(
+            "The 'method' parameter of explain must be a method, or a function of (problem, X). "
+            f"Got {given!r}."
+        )
     known = [field.name for field in fields(Frugal) if field.name != "models"]
     unknown = [name for name in parameters if name not in known]
     if unknown:
@@ -125,6 +137,8 @@ def explain(
     check_whole(n_models, "n_models", "explain", least=LEAST_MODELS)
     labels = y_train if method is not None and "labels" in method.needs else None
     problem = Problem(model, X_train, schema, target, threshold, y_train=labels)
+    if target is None:
+        _warn_of_names(problem, y_train)
     is_long = count_rows(applicants) > LONG and sys.stderr.isatty()
     shown = is_long if progress is None else progress
     trained_on = with_categories(X_train, problem.model)
@@ -136,8 +150,12 @@ def explain(
         searching = tuple(islice(later, _n_searching(models, n_models)))
         chosen = replace(chosen, models=searching) if searching else chosen
     answer = alternatives(chosen, problem, applicants, n_answers, progress=shown)
+    _warn_of_all(answer)
+    answer = answer.noted(
+        wanted=_wanted(problem, y_train), schema="guessed" if schema is None else "given"
+    )
     if y_train is not None:
-        answer = _trained(answer, seed, n_models)
+        answer = answer.noted(seed=seed, n_models=n_models)
     rest = list(later)
     if not rest:
         return answer
@@ -154,11 +172,40 @@ def _lacks_models(method: Method) -> bool:
     return "retrained models" in method.needs and not len(getattr(method, "models", ()))
 
 
-def _trained(answer: Counterfactuals, seed: int, n_models: int) -> Counterfactuals:
-    """Note with which models, trained here, answers were found and certified."""
-    origin = {**answer.origin, "seed": seed, "n_models": n_models}
-    others = tuple(replace(other, origin=origin) for other in answer.alternatives)
-    return replace(answer, origin=origin, alternatives=others)
+def _wanted(problem: Problem, y_train: Any) -> str:
+    """Name the outcome that applicants are taken to want, such as "good = 1"."""
+    name, target = getattr(y_train, "name", None), problem.model.target
+    return f"class {target}" if name is None else f"{name} = {target}"
+
+
+def _warn_of_names(problem: Problem, y_train: Any) -> None:
+    """Warn where the target, by the name of the labels, is an outcome that applicants avoid."""
+    name, target = getattr(y_train, "name", None), problem.model.target
+    classes = [] if y_train is None else np.unique(read_labels(y_train)).tolist()
+    others = [one for one in classes if one != target]
+    if sense_of_class(None if name is None else str(name), target, others) != "bad":
+        return
+    instead = f"target={others[0]!r}" if len(others) == 1 else "target"
+    warnings.warn(
+        f"By its name, '{_wanted(problem, y_train)}' is an outcome that applicants want to avoid, "
+        f"and it counts as accepted here. Pass {instead} if they do, or target={target!r} if they "
+        "want it.",
+        WrongWayRound,
+        stacklevel=3,
+    )
+
+
+def _warn_of_all(answer: Counterfactuals) -> None:
+    """Warn where everybody is accepted: nobody asks for answers then."""
+    if len(answer) >= MANY and (answer.status == Status.ACCEPTED).all():
+        warnings.warn(
+            f"The model accepts all {len(answer)} applicants, so that none of them gets an answer. "
+            f"This is nearly always the wrong way round: class {answer.origin['target']!r} counts "
+            "as accepted here. If it is the outcome that applicants want to avoid, pass the other "
+            "one as target.",
+            WrongWayRound,
+            stacklevel=3,
+        )
 
 
 def _counted_in_a_bar(models: Iterator[Any], total: int, shown: bool) -> Iterator[Any]:

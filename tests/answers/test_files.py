@@ -63,7 +63,7 @@ def test_the_table_has_who_asked_the_points_and_what_is_known() -> None:
         *("robx_status", "robx_cost", "robx_n_changes", "robx_score", "robx_stability"),
         *measured,
         *("robx_accepting", "robx_models", "robx_validity_bound"),
-        *("robx_target", "robx_threshold", "robx_changes", "robx_reason"),
+        *("robx_target", "robx_threshold", "robx_model", "robx_changes", "robx_reason"),
     ]
     assert table["applicant"].tolist() == list("wxyz")
     assert table.index.tolist() == [0, 1, 2, 3]
@@ -76,6 +76,9 @@ def test_the_table_has_who_asked_the_points_and_what_is_known() -> None:
     assert table["robx_models"].tolist() == [8] * 4
     assert table["robx_target"].tolist() == [1] * 4
     assert table["robx_threshold"].tolist() == [0.4] * 4
+    assert table["robx_model"].tolist() == [answer().origin["model"]["digest"]] * 4
+    assert "robx_date" not in table
+    assert answer().dated("2026-11-16").table["robx_date"].tolist() == ["2026-11-16"] * 4
     assert table["robx_changes"][2] == "; ".join(answer().changes[2])
     assert table["robx_reason"][1] == "income is infinite"
     np.testing.assert_array_equal(table["robx_cost"], answer().cost)
@@ -142,7 +145,9 @@ def test_columns_of_the_table_stand_in_the_order_of_the_model() -> None:
 
 
 def test_without_an_origin_the_table_does_not_tell_target_and_threshold() -> None:
-    assert not {"robx_target", "robx_threshold"} & set(replace(answer(), origin={}).table)
+    assert not {"robx_target", "robx_threshold", "robx_model"} & set(
+        replace(answer(), origin={}).table
+    )
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -129,8 +129,8 @@ def test_check_counts_what_the_new_model_keeps(folder: Path, call: Run, recourse
 def test_check_fails_below_the_share_that_is_asked_for(
     folder: Path, call: Run, recourse: Path, tmp_path: Path
 ) -> None:
-    same = ["check", recourse, "--model", folder / "model.ubj"]
-    assert call(*same, "--at-least", 1).code == 0
+    words = ["check", recourse, "--model", folder / "new.ubj"]
+    assert call(*words, "--at-least", call(*words, "--json").json["share"]).code == 0
     (folder / "never.ubj").unlink(missing_ok=True)
     data = pd.read_csv(folder / "train.csv")
     names = robx.Counterfactuals.load(recourse).schema.names

@@ -52,7 +52,12 @@ def test_the_schema_speaks_of_these_columns_and_all_rows_keep_it(data: Dataset) 
 
 
 def test_the_schema_has_no_scales_until_it_sees_a_table(data: Dataset) -> None:
-    assert {feature.scale for feature in data.schema} == {None}
+    """The scales are then the ranges, as in the paper, whatever outliers there are."""
+    numbers = [f for f in data.schema if f.kind in {"continuous", "integer"}]
+    assert {f.scale for f in numbers} <= {"range"}
+    assert {f.scale for f in data.schema if f not in numbers} <= {None}
+    fitted = data.schema.fit(data.X)
+    assert all(fitted[f.name].scale == np.ptp(data.X[f.name]) for f in numbers)
     assert None not in {feature.scale for feature in data.schema.fit(data.X)}
 
 

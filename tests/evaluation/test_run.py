@@ -81,7 +81,7 @@ def test_scenarios_may_come_as_a_list_under_their_own_names() -> None:
         ({"methods": [NN]}, "must be a mapping from names to methods"),
         ({"methods": {}}, "must be a mapping from names to methods"),
         ({"methods": {1: NN}}, "The names of methods must be text"),
-        ({"methods": {"NN": robx.NearestNeighbour}}, "'NN' must be a method, or a function"),
+        ({"methods": {"NN": robx.NearestNeighbour}}, "'NN' must be a method, or a function of"),
         ({"methods": {"NN": lambda _: 3}}, "The function for 'NN' must return a method. Got 3"),
         ({"scenario": "bootstrap"}, "must be a scenario, such as"),
         ({"scenario": {}}, "must be a scenario, such as"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from experiments.frontier.expected import Operating, operating_points
 from experiments.frontier.methods import NOISE, Point, make, points
 from experiments.frontier.spec import Goal, load_frontier
 from experiments.peers import DiceGenetic, Nice
+from experiments.settings import RESULTS
 
 import robx
 
@@ -36,15 +39,15 @@ def curve(
     )
 
 
-def compared(ours: Curve, goal: Goal, robx_: Curve | None = None) -> Against:
-    found = {"NN +RobX": robx_ or curve("NN +RobX"), "NN +ours": ours}
+def compared(frugal: Curve, goal: Goal, robx_: Curve | None = None) -> Against:
+    found = {"NN +RobX": robx_ or curve("NN +RobX"), "NN +Frugal": frugal}
     return at_equal_validity("moderate", found, "NN", goal, n_seeds=5)
 
 
 def test_a_method_that_is_cheap_enough_meets_every_goal() -> None:
-    ours = curve("NN +ours", times=0.7, changes=0.6)
-    assert [compared(ours, goal).met for goal in SPEC.goals] == ["met"] * 8
-    one = compared(ours, SPEC.goals[0])
+    frugal = curve("NN +Frugal", times=0.7, changes=0.6)
+    assert [compared(frugal, goal).met for goal in SPEC.goals] == ["met"] * 8
+    one = compared(frugal, SPEC.goals[0])
     assert (one.seen, one.low, one.high) == pytest.approx((0.7, 0.7, 0.7))
     assert one.robx == pytest.approx(1.5 + 0.5 * 5 / 6)
     assert one.robx_at == "between 0.2 and 0.3"
@@ -52,36 +55,36 @@ def test_a_method_that_is_cheap_enough_meets_every_goal() -> None:
 
 
 def test_a_stand_in_that_is_worse_than_robx_misses_them() -> None:
-    ours = curve("NN +ours", times=1.1, changes=1.1, lof=0.8)
-    met = {(goal.figure, goal.at): compared(ours, goal).met for goal in SPEC.goals}
+    frugal = curve("NN +Frugal", times=1.1, changes=1.1, lof=0.8)
+    met = {(goal.figure, goal.at): compared(frugal, goal).met for goal in SPEC.goals}
     assert {key for key, of in met.items() if of == "met"} == {("lof_raw", 0.95), ("lof_raw", 0.99)}
     # RobX itself is not cheap enough either, but no worse an outlier.
-    same = [compared(curve("NN +ours"), goal).met for goal in SPEC.goals]
+    same = [compared(curve("NN +Frugal"), goal).met for goal in SPEC.goals]
     assert same == ["missed"] * 4 + ["met"] * 4
 
 
-def test_a_validity_that_ours_does_not_reach_is_missed() -> None:
-    one = compared(curve("NN +ours", times=0.1, top=3), SPEC.goals[1])
-    assert (one.met, one.ours_at) == ("missed", "not reached")
-    assert np.isnan(one.ours)
+def test_a_validity_that_frugal_does_not_reach_is_missed() -> None:
+    one = compared(curve("NN +Frugal", times=0.1, top=3), SPEC.goals[1])
+    assert (one.met, one.frugal_at) == ("missed", "not reached")
+    assert np.isnan(one.frugal)
     assert one.robx > 0
 
 
 def test_without_a_figure_of_robx_there_is_nothing_to_compare() -> None:
-    one = compared(curve("NN +ours"), SPEC.goals[1], curve("NN +RobX", top=3))
+    one = compared(curve("NN +Frugal"), SPEC.goals[1], curve("NN +RobX", top=3))
     assert (one.met, one.robx_at) == ("not compared", "not reached")
 
 
 def test_curves_that_are_missing_are_an_error() -> None:
-    with pytest.raises(ValueError, match="no curves of RobX and ours from FT"):
-        at_equal_validity("moderate", {"NN +ours": curve("NN +ours")}, "FT", SPEC.goals[0], 5)
+    with pytest.raises(ValueError, match="no curves of RobX and Frugal from FT"):
+        at_equal_validity("moderate", {"NN +Frugal": curve("NN +Frugal")}, "FT", SPEC.goals[0], 5)
 
 
-def test_other_points_that_ours_lies_below_and_those_that_it_does_not() -> None:
+def test_other_points_that_frugal_lies_below_and_those_that_it_does_not() -> None:
     others = {"NN +RobX": curve("NN +RobX"), "NICE": curve("NICE", times=0.9, changes=0.5)}
-    ours = {"NN +ours": curve("NN +ours", times=0.95)}
-    default = {"NN +ours, default": curve("NN +ours, default", times=0.1)}
-    asked = not_below("moderate", {**others, **ours, **default})
+    frugal = {"NN +Frugal": curve("NN +Frugal", times=0.95)}
+    default = {"NN +Frugal, default": curve("NN +Frugal, default", times=0.1)}
+    asked = not_below("moderate", {**others, **frugal, **default})
     assert {one.other for one in asked} == {"NN +RobX", "NICE"}
     assert len(asked) == 2 * 2 * 4
     held = {(one.other, one.figure): one.holds for one in asked}
@@ -97,8 +100,10 @@ def test_other_points_that_ours_lies_below_and_those_that_it_does_not() -> None:
     assert "NN +RobX" not in report._below(asked)
 
 
-def test_a_point_beyond_what_ours_reaches_is_not_held() -> None:
-    asked = not_below("m", {"NICE": curve("NICE"), "NN +ours": curve("NN +ours", 0.1, 0.1, top=3)})
+def test_a_point_beyond_what_frugal_reaches_is_not_held() -> None:
+    asked = not_below(
+        "m", {"NICE": curve("NICE"), "NN +Frugal": curve("NN +Frugal", 0.1, 0.1, top=3)}
+    )
     assert [one.holds for one in asked] == [True, True, True, False] * 2
     assert "not reached" in report._below(asked)
 
@@ -106,7 +111,7 @@ def test_a_point_beyond_what_ours_reaches_is_not_held() -> None:
 def test_points_below_80_percent_are_not_asked_about() -> None:
     low = curve("NICE", times=0.01)
     low = Curve("NICE", low.knobs, {**low.figures, "validity": low.figures["validity"] - 0.15})
-    asked = not_below("m", {"NICE": low, "NN +ours": curve("NN +ours")}, ["cost_l1"])
+    asked = not_below("m", {"NICE": low, "NN +Frugal": curve("NN +Frugal")}, ["cost_l1"])
     assert [one.knob for one in asked] == [0.3, 0.4]
 
 
@@ -115,7 +120,7 @@ def default_table(validity: float) -> pd.DataFrame:
         [
             {
                 "scenario": scenario,
-                "method": f"{base} +ours, default",
+                "method": f"{base} +Frugal, default",
                 "validity": validity,
                 "low": validity - 0.01,
                 "high": 1.0,
@@ -168,7 +173,7 @@ def test_every_point_has_a_method_with_its_knob() -> None:
         if point.curve.endswith(NOISE):
             assert isinstance(made, robx.Frugal)
             assert (made.level, made.models) == (point.knob, ())
-        elif point.is_ours:
+        elif point.is_frugal:
             assert not isinstance(made, robx.methods.Method)
         elif isinstance(made, robx.RobX):
             base = {"NN": robx.NearestNeighbour, "FT": robx.FeatureTweaking}[point.curve[:2]]
@@ -184,3 +189,20 @@ def test_every_point_has_a_method_with_its_knob() -> None:
             assert made.gamma == point.knob
     with pytest.raises(ValueError, match="needs a value of its knob"):
         make(Point("NN"), SPEC)
+
+
+@pytest.mark.parametrize("data", ["german", "heloc"])
+def test_the_committed_results_call_every_method_by_its_name(data: str) -> None:
+    folder = RESULTS / data
+    methods = pd.read_csv(folder / "frontier.csv")["method"]
+    assert set(methods) == {point.curve for point in points(SPEC, data)}
+    assert {name for name in methods if "Frugal" in name} == {
+        *("NN +Frugal", "FT +Frugal", "NN +Frugal, default", "FT +Frugal, default"),
+        *("NN +Frugal, noise alone", "NN +Frugal, typical or not"),
+    }
+    equal = pd.read_csv(folder / "frontier-equal-validity.csv")
+    assert {"robx", "frugal", "frugal_validity", "frugal_at"} <= set(equal)
+    page = (folder / "frontier.md").read_text(encoding="utf-8")
+    assert report._equal([]).splitlines()[0] in page
+    for text in (page, *(file.read_text("utf-8") for file in folder.glob("frontier*.csv"))):
+        assert not re.search(r"\bours\b", text, re.IGNORECASE)

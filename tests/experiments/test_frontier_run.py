@@ -23,7 +23,11 @@ from robx.evaluation.table import tabulate
 def small() -> Frontier:
     """Few knobs, two changes."""
     spec = load_frontier()
-    few: dict[str, tuple[float, ...]] = {"gamma": (0.5, 0.7), "tau": (0.3, 0.6), "ours": (0.3, 0.6)}
+    few: dict[str, tuple[float, ...]] = {
+        "gamma": (0.5, 0.7),
+        "tau": (0.3, 0.6),
+        "level": (0.3, 0.6),
+    }
     kept = {name: spec.scenarios[name] for name in ("moderate", "drop-rows")}
     return replace(spec, knobs={"german": few}, scenarios=kept)
 

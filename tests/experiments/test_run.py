@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from experiments.checks import Check, run_checks
 from experiments.compare import side_by_side
 from experiments.methods import where_validity_stops
 from experiments.run import Options, check, evaluated, groups, main, pooled, run
+from experiments.settings import BUILD, RESULTS
 from experiments.spec import ROBX, Spec, load_specs
 from experiments.study import Data, load
 
@@ -142,7 +144,39 @@ def test_a_table_takes_its_own_scenario_and_all_base_models() -> None:
 def test_other_settings_do_not_overwrite_the_results(
     option: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["run", "--data", "german", *option])
+    committed = ["--out", str(RESULTS)]
+    monkeypatch.setattr("sys.argv", ["run", "--data", "german", *option, *committed])
     with pytest.raises(SystemExit):
         main()
-    assert f"{option[0]} gives other results than those kept here" in capsys.readouterr().err
+    assert f"{option[0]} gives other results than the committed ones" in capsys.readouterr().err
+
+
+def test_results_go_where_git_does_not_look_and_the_run_says_where(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(__file__).parents[2]
+    assert root / "build" / "tables" == BUILD
+    assert "build/" in (root / ".gitignore").read_text(encoding="utf-8").splitlines()
+    monkeypatch.setattr("experiments.run.BUILD", tmp_path)
+    monkeypatch.setattr("experiments.run.CACHE", tmp_path / "cache")
+    committed = {file: file.stat().st_mtime_ns for file in RESULTS.rglob("*")}
+    monkeypatch.setattr("sys.argv", ["run", "--data", "german", "--table", "histograms"])
+    main()
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"Results go to {tmp_path / 'german'}."
+    assert said[1] == "german, part 1 of 1: histograms ..."
+    assert said[2].startswith("  wrote histograms after ")
+    assert said[3] == f"Wrote {tmp_path / 'german' / 'README.md'}, which lists everything."
+    assert (tmp_path / "german" / "histograms.csv").exists()
+    assert {file: file.stat().st_mtime_ns for file in RESULTS.rglob("*")} == committed
+
+
+def test_make_tables_takes_a_folder() -> None:
+    make = ["make", "--dry-run", "tables", "VENV=none", "PYTHON=true"]
+    root = Path(__file__).parents[2]
+    for told, wanted in (([], False), (["OUT=experiments/results"], True)):
+        shown = subprocess.run(
+            [*make, *told], cwd=root, capture_output=True, text=True, check=True
+        ).stdout
+        line = next(line for line in shown.splitlines() if "experiments.run" in line)
+        assert ("--out experiments/results" in line) == wanted

@@ -114,6 +114,14 @@ def schema(seed: int) -> Schema:
         f.replaced(weight=float(w), scale=float(rng.choice([1.0, 3.0])))
         for f, w in zip(features, weights, strict=True)
     )
+    if seed % 3 == 2:
+        near: tuple[dict[str, Any], ...] = (
+            {"within": 2},
+            {"max_increase": 1},
+            {"max_decrease": 0.5, "max_increase": 0.25},
+            {},
+        )
+        features = tuple(f.replaced(**n) for f, n in zip(features, near, strict=True))
     homes = tuple(Feature(name, **home) for name in HOMES)
     optional = ("home",) if rng.random() < 0.3 else ()
     return Schema(features + homes, optional_groups=optional).override(relations=relations)
@@ -142,7 +150,15 @@ def values_of(f: Feature, x: float, seen: Floats) -> list[float]:
         values = [v for v in values if v >= x]
     if f.change in {"none", "decrease"} and not np.isnan(x):
         values = [v for v in values if v <= x]
+    if not np.isnan(x):
+        values = [v for v in values if not moves_too_far(f, x, v)]
     return [*values, x]  # what they have may stay, also outside of a range
+
+
+def moves_too_far(f: Feature, x: float, v: float) -> bool:
+    between = [level for level in f.level_numbers if min(x, v) <= level <= max(x, v) and level != x]
+    most = f.max_increase if v > x else f.max_decrease
+    return most is not None and (len(between) if f.kind == "ordinal" else abs(v - x)) > most
 
 
 def every_point(problem: Problem, x: Floats) -> Floats:

@@ -307,11 +307,16 @@ def test_what_the_model_takes_for_categories_must_have_levels() -> None:
         Problem(model, table, guess.override(code={"kind": "integer"}))
 
 
-def test_levels_that_the_table_cannot_hold_are_refused() -> None:
+def test_levels_that_the_model_was_not_trained_on_are_left_out() -> None:
     model = category_model("lightgbm")
     guess = Problem(model, words()).schema
-    with pytest.raises(robx.InvalidInput, match="Column 'cat' has no category 'q'"):
-        Problem(model, words(), guess.override(cat={"levels": tuple("xyzq")}))
+    with pytest.raises(
+        robx.InvalidInput,
+        match="Feature 'cat' must list levels that the model was trained on, such as 'x'. Got 'q'",
+    ):
+        Problem(model, words(), guess.override(cat={"levels": ("q", "r")}))
+    some = Problem(model, words(), guess.override(cat={"levels": {"q": "Q", "x": "X", "z": "Z"}}))
+    assert (some.schema["cat"].levels, some.schema["cat"].labels) == (("x", "z"), ("X", "Z"))
 
 
 # --- what libraries do in their own way -----------------------------------------------------------
@@ -430,7 +435,6 @@ BAD_TRAINING: list[tuple[Any, str]] = [
     (TABLE.assign(q=1), "has columns that the model was not trained on: 'q'"),
     (pd.concat([TABLE, TABLE["a"]], axis=1), "has more than one column named 'a'"),
     (TABLE.assign(a="x"), "Column 'a' of X must hold numbers, as the model was trained on"),
-    (TABLE.assign(a=np.nan), "Column 'a' has no value in any row"),
     (TABLE.assign(a=np.inf), "Column 'a' of X has the value inf in row 0"),
     (TABLE.assign(a=pd.Timestamp("2020-01-01")), "Column 'a' of X must hold numbers"),
     (TABLE.assign(a=pd.Series([[1]] * 200)), "Column 'a' of X must hold numbers"),

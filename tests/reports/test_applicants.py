@@ -125,3 +125,14 @@ def test_a_status_that_is_not_known_here_stands_before_those_who_are_accepted() 
     assert [row["outcome"] for row in rows[4:]] == [
         *("Nothing found", "Precluded", "New", "Already accepted")
     ]
+
+
+def test_stability_is_explained_where_it_stands() -> None:
+    several = {"tau": 0.34, "tau_reason": "R >= 0.34, margin >= 2", "why": "level 0.7 asks"}
+    (said,) = about_rows(made(settings=several, measured={"margin": np.ones(8)}))
+    assert "Stability is the mean minus the standard deviation of the model's score" in said
+    assert "Here it had to reach 0.34, as one of several tests: level 0.7 asks." in said
+    (alone,) = about_rows(made())
+    assert alone.endswith("can be a good one. Here it had to reach 0.8.")
+    (none,) = about_rows(made(settings={}))
+    assert none.endswith("It is not a probability of acceptance, and no minimum was asked for.")

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from report_cases import certified, made
+from report_cases import certified, checked, made
 from robx.answers import Counterfactuals, Status
+from robx.promises import Issued
 from robx.reports import report
 
 
@@ -121,7 +122,13 @@ def test_all_and_none_are_said_in_words() -> None:
     accepted = replace(made(), status=np.array([Status.ACCEPTED] * 8))
     told = headline(accepted)
     assert told["lead"] == "The model accepts all 8 applicants: nobody needs to change anything."
-    assert (told["numbers"], told["sentences"]) == ([], [])
+    assert told["numbers"] == []
+    (doubt,) = told["sentences"]
+    assert doubt == (
+        "This is nearly always the wrong way round: class 1 counts as accepted here. It may be the "
+        "outcome that applicants want to avoid."
+    )
+    assert headline(few(accepted, 0, 1, 2, 3))["sentences"] == []
 
 
 def test_the_sentences_say_how_sure_it_is_and_what_became_of_the_others() -> None:
@@ -157,3 +164,52 @@ def test_the_numbers_are_the_ones_behind_the_words() -> None:
     assert numbers[1]["note"] == "42.9% of the declined"
     assert numbers[2]["note"] == "on average; mean cost 0.72"
     assert numbers[3]["note"].startswith("95% interval ")
+
+
+def test_the_tile_shows_the_worst_of_several_new_models_by_its_file() -> None:
+    answers = made()
+    names = {"march.ubj": ["bob", "dee"], "april.ubj": ["dee"], "may.ubj": ["bob", "dee", "hal"]}
+    checks = [replace(checked(answers, kept), model={"file": file}) for file, kept in names.items()]
+    told = headline(answers, checks=checks)
+    tile = told["numbers"][-1]
+    assert (tile["value"], tile["label"]) == (
+        "33.3%",
+        "of promises kept by the worst of 3 new models",
+    )
+    assert tile["note"].startswith("april.ubj; 95% interval ")
+    for k, file in enumerate(names):
+        assert any(s.startswith(f"New model {k + 1} ({file}) keeps") for s in told["sentences"])
+    alone = headline(answers, checks=checks[:1])
+    assert alone["numbers"][-1]["label"] == "of promises kept"
+    assert any(s.startswith("The new model (march.ubj) keeps 2 of 3") for s in alone["sentences"])
+
+
+def test_the_model_of_the_answers_has_no_tile() -> None:
+    answers = made()
+    issued = (Issued(None, None, "abc123", len(answers), True),)
+    same = replace(checked(answers, ["bob"]), model={"digest": "abc123"}, issued=issued)
+    told = headline(answers, checks=[same])
+    assert all("promises" not in tile["label"] for tile in told["numbers"])
+    assert "This is the model that the answers were issued under" in " ".join(told["sentences"])
+    both = headline(answers, checks=[same, checked(answers, ["bob", "dee"])])
+    assert both["numbers"][-1]["value"] == "66.7%"
+    assert both["numbers"][-1]["label"] == "of promises kept"
+
+
+def test_what_was_taken_for_granted_is_said_at_the_top() -> None:
+    origin = {**made().origin, "wanted": "good = 1"}
+    assert headline(made(origin=origin))["sentences"][0] == "Applicants want: good = 1."
+    guessed = headline(made(origin={**origin, "schema": "guessed"}))["sentences"]
+    assert guessed[1].startswith("The schema was guessed from the training rows: nobody has stated")
+    assert "guessed" not in " ".join(
+        headline(made(origin={**origin, "schema": "given"}))["sentences"]
+    )
+
+
+def test_every_test_is_named_where_an_answer_passes_every_test() -> None:
+    settings = {"tau": 0.34, "tau_reason": "R >= 0.34, margin >= 2", "why": "level 0.7 asks"}
+    answers = made(settings=settings, measured={"margin": np.ones(8)})
+    told = headline(answers)
+    assert "passes every test" in told["lead"]
+    assert "The tests of an answer: stability R >= 0.34, margin >= 2." in told["sentences"]
+    assert "The tests" not in " ".join(headline(made())["sentences"])

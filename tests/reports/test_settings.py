@@ -153,3 +153,16 @@ def test_the_schema_says_what_may_change() -> None:
     }
     assert told["schema"][0]["may_change"] == "fixed"
     assert told["relations"] == ["amount <= 1000"]
+
+
+def test_dates_the_wanted_outcome_and_the_kind_of_schema_are_recorded() -> None:
+    origin = {**made().origin, "wanted": "good = 1", "schema": "guessed", "date": "2026-01-31"}
+    answers = made(origin=origin)
+    known = pairs(provenance(answers)["data"])
+    assert known["answers issued on"] == "2026-01-31"
+    assert known["outcome that applicants want"] == "good = 1"
+    assert known["schema"] == "guessed from the training rows"
+    assert "Applicants want: good = 1." in chosen(answers)["words"]
+    check = replace(checked(answers, []), model={"file": "march.ubj", "digest": "a1"})
+    (new,) = provenance(answers, [replace(check, date="2026-03-01")])["checks"]
+    assert pairs(new) == {"file": "march.ubj", "digest": "a1", "checked on": "2026-03-01"}

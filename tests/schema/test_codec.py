@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import pickle
 from typing import Any
 
 import numpy as np
@@ -141,10 +143,34 @@ def test_columns_of_other_dtypes_are_refused(column: Any) -> None:
         codec_of(pd.DataFrame({"a": column}), (Feature("a"),))
 
 
-def test_a_value_that_is_no_level_is_refused_by_name() -> None:
-    table = FRAME.assign(word=["x", "z", "y"])
-    with pytest.raises(robx.InvalidInput, match="Column 'word' of X has the category 'z' in row 1"):
-        codec_of(FRAME).read(table, "X")
+def test_a_value_that_is_no_level_has_a_number_of_its_own() -> None:
+    codec = codec_of(FRAME)
+    j = [feature.name for feature in codec.features].index("word")
+    table = FRAME.assign(word=["x", "z", "zz"])
+    matrix = codec.read(table, "X")
+    known = codec.features[j].level_numbers
+    assert matrix[0, j] in known
+    assert len({*known, *matrix[:, j]}) == len(known) + 2
+    assert (matrix[1:, j] < 0).all()
+    # It depends on nothing but the value, and is written back.
+    assert codec_of(FRAME).read(table[1:2], "X")[0, j] == matrix[1, j]
+    assert codec.write(matrix)["word"].tolist() == ["x", "z", "zz"]
+    assert codec.holds_unlisted(matrix)[:, j].tolist() == [False, True, True]
+    again = pickle.loads(pickle.dumps(codec))
+    assert again.write(matrix)["word"].tolist() == ["x", "z", "zz"]
+
+
+def test_values_of_rows_that_are_gone_are_forgotten() -> None:
+    codec = codec_of(FRAME)
+    j = [feature.name for feature in codec.features].index("word")
+    read = codec.read_rows(FRAME.assign(word=["x", "z", "zz"]), "X")
+    matrix = read.matrix
+    assert codec.write(matrix)["word"].tolist() == ["x", "z", "zz"]
+    assert {word.value for word in read.words.values()} == {"z", "zz"}
+    del read
+    gc.collect()
+    assert codec.unlisted.find(j, matrix[1, j]) is None
+    assert len(codec.unlisted) == 0
 
 
 def test_every_kind_of_table_reads_as_its_guess() -> None:

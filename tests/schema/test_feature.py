@@ -112,7 +112,7 @@ def test_numbers_of_numpy_are_taken_as_plain_ones() -> None:
         ({"name": 3}, r"Feature 3: its name must be text. Got 3."),
         ({"kind": "number"}, "kind must be one of continuous, integer, ordinal, categorical, one"),
         ({"kind": []}, r"kind must be one of .* Got \[\]"),
-        ({"change": "up"}, "change must be one of any, increase, decrease, none. Got 'up'"),
+        ({"change": "up"}, "change must be one of any, .*, may only fall, fixed. Got 'up'"),
         ({"low": "1"}, "low must be a finite number. Got '1'"),
         ({"high": math.inf}, "high must be a finite number. Got inf"),
         ({"scale": math.nan}, "scale must be a finite number. Got nan"),
@@ -123,8 +123,15 @@ def test_numbers_of_numpy_are_taken_as_plain_ones() -> None:
         ({"noise": -1}, "noise must not be negative. Got -1"),
         ({"weight": -1}, "weight must not be negative. Got -1"),
         ({"low": 2, "high": 1}, "low must not be above high. Got 2 and 1"),
-        ({"resolution": 0}, "a resolution is a positive step of a continuous feature. Got 0.0"),
-        ({"kind": "integer", "resolution": 2}, "a resolution is a positive step of a continuous"),
+        (
+            {"resolution": 0},
+            "a resolution is a positive step of a continuous or integer feature. Got 0",
+        ),
+        ({"kind": "integer", "resolution": 2.5}, "of an integer feature is an integer. Got 2.5"),
+        (
+            {"kind": "ordinal", "levels": (1, 2), "resolution": 1},
+            "a resolution is a positive step of a continuous or integer feature. Got 1 for a",
+        ),
         ({"may_fill": 1}, "may_fill must be true or false. Got 1"),
         ({"kind": "onehot"}, "a one-hot feature, and no other, names its group"),
         ({"group": "g"}, "a one-hot feature, and no other, names its group"),
@@ -186,3 +193,20 @@ def test_a_fixed_feature_may_be_filled_in_and_says_so() -> None:
     known, missing = np.array([[1980.0]]), np.array([[np.nan]])
     assert schema.violations(known + 1, known) == [["born (fixed, but may be filled in)"]]
     assert schema.violations(known, missing) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        ("free", "any"),
+        ("may only rise", "increase"),
+        ("may only fall", "decrease"),
+        ("fixed", "none"),
+    ],
+)
+def test_the_words_that_tables_show_are_understood(words: Any, change: str) -> None:
+    feature = Feature("a", change=words)
+    assert feature.change == change
+    assert feature == Feature("a").replaced(change=change)
+    assert feature.constraint() == words
+    assert feature.to_dict().get("change", "any") == change

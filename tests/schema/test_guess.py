@@ -46,7 +46,8 @@ def test_numbers_get_the_grid_that_they_lie_on(
     ("values", "kind", "levels"),
     [
         (["b", "a", "b", None], "categorical", ("a", "b")),
-        (pd.Categorical(["x", "y"], categories=["y", "x", "z"]), "categorical", ("y", "x", "z")),
+        (pd.Categorical(["x", "y"], categories=["y", "x", "z"]), "categorical", ("y", "x")),
+        (pd.Categorical([7, None], categories=[9, 7]), "categorical", (7,)),
         (pd.Categorical(["low"], ["low", "high"], ordered=True), "ordinal", ("low", "high")),
         ([True, False], "categorical", (False, True)),
         (pd.array([True, None], dtype="boolean"), "categorical", (False, True)),
@@ -65,10 +66,10 @@ MAKERS: list[Callable[[dict[str, Any]], Any]] = [pd.DataFrame, pl.DataFrame, pa.
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_guess_is_the_same_in_every_library(make: Callable[[dict[str, Any]], Any]) -> None:
-    table = make({"age": [1, 5], "rate": [0.5, 1.5], "word": ["x", "y"], "flag": [True, False]})
+    table = make({"term": [1, 5], "rate": [0.5, 1.5], "word": ["x", "y"], "flag": [True, False]})
     assert Schema.infer(table) == Schema(
         (
-            Feature("age", "integer", scale=4.0),
+            Feature("term", "integer", scale=4.0),
             Feature("rate", "continuous", resolution=0.1, scale=1.0),
             Feature("word", "categorical", levels=("x", "y"), scale=1.0),
             Feature("flag", "categorical", levels=(False, True), scale=1.0),
@@ -98,14 +99,35 @@ def test_a_missing_or_other_value_makes_no_group() -> None:
         assert Schema.infer(table)["home_a"].group is None
 
 
-def test_nothing_is_guessed_to_be_fixed_and_guesses_can_be_seen_and_mended() -> None:
-    table = pd.DataFrame({"age": [20, 60], "sex": ["f", "m"]})
+def test_names_of_levels_may_hold_signs_that_part_words() -> None:
+    hot = np.eye(3, dtype=int)[[0, 1, 2, 1]]
+    names = ["purpose_used car", "purpose_radio or television", "purpose_repairs"]
+    schema = Schema.infer(pd.DataFrame(hot, columns=names))
+    assert [f.group for f in schema] == ["purpose"] * 3
+
+
+def test_a_shorter_beginning_takes_no_column_of_a_group_away() -> None:
+    table = pd.DataFrame(
+        {
+            "home_own": [1, 0, 0],
+            "home_rent": [0, 1, 1],
+            "home_own_garage": [1, 0, 0],
+            "home_own_none": [0, 0, 0],
+        }
+    )
+    assert [f.group for f in Schema.infer(table)] == ["home", "home", None, None]
+
+
+def test_only_what_is_protected_is_guessed_to_be_fixed_and_guesses_can_be_mended() -> None:
+    table = pd.DataFrame({"term": [20, 60], "sex": ["f", "m"], "home": ["a", "b"]})
     schema = Schema.infer(table)
-    assert all(f.change == "any" and not f.may_fill for f in schema)
+    assert [f.change for f in schema] == ["any", "none", "any"]
+    assert not any(f.may_fill for f in schema)
     assert "categorical" in str(schema)
-    mended = schema.override(age={"change": "increase"}, sex={"change": "none"})
-    assert mended["sex"].constraint() == "fixed"
-    assert mended["age"].scale == 40
+    mended = schema.override(term={"change": "increase"}, sex={"change": "any"})
+    assert mended["term"].constraint() == "may only rise"
+    assert mended["sex"].constraint() == "free"
+    assert mended["term"].scale == 40
 
 
 def test_one_scale_can_be_given_for_all_numbers() -> None:
@@ -114,16 +136,41 @@ def test_one_scale_can_be_given_for_all_numbers() -> None:
 
 
 @pytest.mark.parametrize(
+    "values",
+    [
+        [np.nan, np.nan],
+        [np.inf, np.nan],
+        pd.Series([None, None], dtype=object),
+        pd.Series([None, None], dtype="str"),
+        pd.Categorical([None, None], categories=["x", "y"]),
+        pd.Categorical([None, None], categories=["x", "y"], ordered=True),
+        pd.array([None, None], dtype="Int64"),
+    ],
+    ids=["NaN", "infinity", "object", "text", "category", "ordered", "nullable"],
+)
+def test_a_column_that_is_missing_in_every_row_is_fixed(values: Any) -> None:
+    feature = guessed(values)
+    assert (feature.kind, feature.change, feature.levels) == ("continuous", "none", None)
+
+
+@pytest.mark.parametrize("dtype", [pl.Enum(["b", "a", "c"]), pl.Categorical, pl.String])
+def test_levels_of_polars_are_those_that_occur(dtype: Any) -> None:
+    table = pl.DataFrame({"a": pl.Series(["a", "b", None], dtype=dtype)})
+    wanted = ("b", "a") if isinstance(dtype, pl.Enum) else ("a", "b")
+    assert Schema.infer(table)["a"].levels == wanted
+
+
+@pytest.mark.parametrize(
     ("table", "message"),
     [
-        (pd.DataFrame({"a": [np.nan, np.nan]}), "Column 'a' has no value in any row."),
-        (pd.DataFrame({"a": [np.inf, np.nan]}), "Column 'a' has no value in any row."),
-        (pd.DataFrame({"a": [None, None]}), "Column 'a' has no value in any row."),
-        (np.zeros((0, 2)), "Column '0' has no value in any row."),
+        (np.zeros((0, 2)), "The table has no rows, so nothing can be told of its columns."),
         (pd.DataFrame({"a": [[1], [2]]}), "Column 'a' must hold numbers, booleans, text or cat"),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), "Column 'a' must hold numbers, bool"),
         (pl.DataFrame({"a": [[1], [2]]}), "Column 'a' must hold numbers, booleans, text or cat"),
-        (pd.DataFrame({"a": ["x", 1]}), "Feature 'a': levels must differ, and be all text or all"),
+        (
+            pd.DataFrame({"a": ["x", None, 1]}),
+            "Column 'a' must hold text or numbers, not both. Got 'x' in row 0 and 1 in row 2.",
+        ),
         (np.array([["x", "y"]]), "An array must hold numbers. Column 0 holds text: use a DataFr"),
         (np.array([["x", 1.0]], dtype=object), "An array must hold numbers. Column 0 holds text"),
         (np.zeros((2, 2), np.float16), "Column '0' must hold numbers of 32 bits or more"),

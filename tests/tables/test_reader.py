@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import lightgbm as lgb
@@ -291,7 +293,7 @@ def test_an_array_has_no_column_names() -> None:
         ([[1, 2, 3], [4]], r"Got list that numpy cannot read as numbers"),
         ({"a": [1]}, r"must be a table of numbers, or a DataFrame\. Got dict"),
         ("X.csv", r"Got an array of <U5"),
-        ([["x", 1, 2]], r"Got an array of <U"),
+        ([["x", 1, 2]], r"must hold numbers\. Got 'x' in row 0, which is not a number\."),
         (np.array([["1", "2", "3"]]), r"X must be a table of numbers"),
         (np.zeros((1, 3), dtype="M8[D]"), r"X must be a table of numbers"),
         (np.zeros((1, 3), dtype="m8[D]"), r"X must be a table of numbers"),
@@ -316,22 +318,23 @@ def test_what_is_no_table_of_numbers_is_an_error(table: Any, message: str) -> No
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), "Datetime"),
         (pd.to_timedelta([1, 2], unit="s"), "Duration"),
         (pd.Categorical([1, 2]), "Categorical"),
-        (pd.Series([1, 2.5], dtype=object), "Object"),
-        (pd.Series([1, "x"], dtype=object), "Object"),
+        (pd.Series(["x", None], dtype=object), "String"),
+        (pd.Series([[1], [2]], dtype=object), "Object"),
     ],
 )
 def test_a_column_of_another_kind_is_named_with_its_kind(values: Any, kind: str) -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": values})
     with pytest.raises(
         robx.InvalidInput,
-        match=rf"Column 'b' of X must hold numbers, as the model was trained on\. Got {kind}",
+        match=rf"Column 'b' of X must hold numbers, as the model was trained on\. Got {kind}.*, "
+        "with .* in row 0. Convert the column to numbers",
     ):
         read_matrix(frame, AB, named=True)
 
 
 def test_dates_of_polars_are_no_numbers() -> None:
     frame = pl.DataFrame({"a": [1], "b": [dt.date(2020, 1, 1)]})
-    with pytest.raises(robx.InvalidInput, match=r"Column 'b' .* Got Date\."):
+    with pytest.raises(robx.InvalidInput, match=r"Column 'b' .* Got Date, with .* in row 0\."):
         read_matrix(frame, AB, named=True)
 
 
@@ -375,22 +378,95 @@ def test_everything_that_means_missing_is_missing(missing: Any) -> None:
     assert rows_of(frame, COLOUR) == [[0, 0], [None, 0]]
 
 
+STRICT = [replace(COLOUR[0], takes_unseen=False), COLOUR[1]]
+
+
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_an_unseen_category_is_named_with_its_row_and_column(library: Any) -> None:
+def test_an_unseen_category_follows_the_model(library: Any) -> None:
+    table = library({"c": ["red", "mauve", "blue"], "b": [0, 0, 0]})
+    assert rows_of(table, COLOUR) == [[0, 0], [3, 0], [2, 0]]
+    as_missing = [replace(COLOUR[0], unseen_is_missing=True), COLOUR[1]]
+    assert rows_of(table, as_missing) == [[0, 0], [None, 0], [2, 0]]
     with pytest.raises(
         robx.InvalidInput,
-        match=r"Column 'c' of X has the category 'mauve' in row 1, which is not known\. "
-        r"Known are 'red', 'green', 'blue'\. Replace it with one of these, or with a "
-        r"missing value\.",
+        match=r"Column 'c' of X has the category 'mauve' in row 1, which the model was not trained "
+        r"on and refuses\. It knows 'red', 'green', 'blue'\. Replace it with one of these, or with "
+        r"a missing value\.",
     ):
-        read_matrix(library({"c": ["red", "mauve"], "b": [0, 0]}), COLOUR, named=True)
+        read_matrix(table, STRICT, named=True)
+    reasons: dict[int, str] = {}
+    read = read_matrix(table, STRICT, named=True, reasons=reasons)
+    assert read[[0, 2]].tolist() == [[0, 0], [2, 0]]
+    assert reasons == {1: "c is 'mauve', a category that the model was not trained on and refuses"}
 
 
-@pytest.mark.parametrize("value", [["red"], np.array(["red", "blue"]), {"red": 1}], ids=repr)
-def test_what_can_be_no_category_is_an_unseen_one(value: Any) -> None:
+@pytest.mark.parametrize("columns", [COLOUR, STRICT], ids=["takes unseen", "refuses unseen"])
+@pytest.mark.parametrize(
+    "value", [["red"], np.array(["red", "blue"]), {"red": 1}, b"red", dt.date(2020, 1, 1)], ids=repr
+)
+def test_what_can_be_no_category_is_refused(value: Any, columns: Any) -> None:
     frame = pd.DataFrame({"c": pd.Series(["red", value], dtype=object), "b": 0})
-    with pytest.raises(robx.InvalidInput, match=r"Column 'c' of X has the category .* in row 1"):
-        read_matrix(frame, COLOUR, named=True)
+    with pytest.raises(
+        robx.InvalidInput,
+        match=r"Column 'c' of X must hold text, numbers or categories\. Got .* in row 1\.",
+    ):
+        read_matrix(frame, columns, named=True)
+    reasons: dict[int, str] = {}
+    assert read_matrix(frame, columns, named=True, reasons=reasons)[0].tolist() == [0, 0]
+    assert list(reasons) == [1]
+    assert reasons[1].endswith("which is neither text nor a number")
+
+
+HOSTILE: list[tuple[Any, str]] = [
+    ("old", "'old', which is not a number"),
+    ("12", "'12', which is not a number"),
+    (b"12", "b'12', which is not a number"),
+    ([1, 2], "[1, 2], which is not a number"),
+    (dt.date(2020, 1, 1), "datetime.date(2020, 1, 1), which is not a number"),
+    (1j, "1j, which is not a number"),
+    (Decimal("sNaN"), "Decimal('sNaN'), which is not a number"),
+    (10**400, "1000000000000000000000000000000000000..., which is too large a number"),
+]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array", "lists"])
+@pytest.mark.parametrize(("value", "said"), HOSTILE, ids=repr)
+def test_a_cell_that_is_not_a_number_is_its_row_s_trouble(kind: str, value: Any, said: str) -> None:
+    cells: list[Any] = [1, 2.5, value, Decimal("0.5"), None, True, 2**70]
+    table: Any = np.empty((7, 2), dtype=object)
+    table[:, 0], table[:, 1] = 0.0, cells
+    if kind == "pandas":
+        table = pd.DataFrame({"a": 0.0, "b": pd.Series(cells, dtype=object)})
+    elif kind == "polars":
+        table = pl.DataFrame({"a": [0.0] * 7, "b": pl.Series(cells, dtype=pl.Object)})
+    elif kind == "lists":
+        table = [[0.0, cell] for cell in cells]
+    reasons: dict[int, str] = {}
+    read = read_matrix(table, AB, named=True, reasons=reasons)
+    np.testing.assert_array_equal(read[:, 1], [1, 2.5, NAN, 0.5, NAN, 1, 2.0**70])
+    assert reasons == {2: f"b is {said}"}
+    with pytest.raises(
+        robx.InvalidInput, match=r"Column 'b' of X must hold numbers\. Got .* in row 2, which is"
+    ):
+        read_matrix(table, AB, named=True)
+
+
+def test_a_table_that_a_model_refuses_in_part_is_read_in_part() -> None:
+    columns = [Column("a", largest=100.0), Column("b", takes_missing=False)]
+    reasons: dict[int, str] = {}
+    table = np.array([[1.0, 2.0], [1e9, NAN], [3.0, NAN], [-1e3, 4.0]])
+    read = read_matrix(table, columns, named=True, reasons=reasons)
+    np.testing.assert_array_equal(read, table)
+    assert reasons == {
+        1: "b is missing, and the model takes no missing values",
+        2: "b is missing, and the model takes no missing values",
+        3: "a is larger than the model takes",
+    }
+    integers = [Column("a", largest_integer=2.0**24), Column("b")]
+    reasons.clear()
+    read_matrix(np.array([[1, 2], [2**30, 2]]), integers, named=True, reasons=reasons)
+    assert list(reasons) == [1]
+    assert reasons[1].startswith("a is an integer that the model's library would round")
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -432,12 +508,14 @@ def test_categories_given_by_value(table: Any) -> None:
     assert rows_of(table, NUMBERED) == [[1], [0], [None]]
 
 
-def test_an_unseen_value_in_an_array_is_named() -> None:
+def test_an_unseen_value_in_an_array_follows_the_model() -> None:
+    table = np.array([[3.0], [4.0]])
+    assert rows_of(table, NUMBERED) == [[0], [2]]
     with pytest.raises(
         robx.InvalidInput,
-        match=r"has the category 4\.0 in row 1.*Known are 3\.0, 7\.0",
+        match=r"has the category 4\.0 in row 1.*It knows 3\.0, 7\.0",
     ):
-        read_matrix(np.array([[3.0], [4.0]]), NUMBERED, named=True)
+        read_matrix(table, [replace(NUMBERED[0], takes_unseen=False)], named=True)
 
 
 BARE = [Column("c", n_codes=4)]

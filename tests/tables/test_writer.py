@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -226,8 +228,40 @@ def test_whatever_an_object_column_holds_stays_there() -> None:
     out = rewrite(table, Layout.of(table), [[False], [False], [True]], [["", "", "z"]])
     assert out["a"].tolist() == [[1, 2], {"x": 1}, "z"]
     text = Layout.of(pd.DataFrame({"a": pd.Categorical(["y", "z"])}))
-    with pytest.raises(robx.InvalidInput, match=r"Column 'a' has no category \[1, 2\]"):
-        rewrite(table, text, [[False], [True], [False]], [["y"] * 3])
+    out = rewrite(table, text, [[False], [True], [False]], [["y"] * 3])
+    assert out["a"].dtype == object
+    assert out["a"].tolist() == [[1, 2], "y", "y"]
+
+
+@pytest.mark.parametrize("training", ["int64", "float64", "Int64"])
+def test_a_column_of_objects_stays_one_where_the_training_table_has_numbers(training: Any) -> None:
+    cells_ = [1, "old", None, Decimal("2.5"), dt.date(2020, 1, 1)]
+    layout = Layout.of(one_column(training, [1, 2]))
+    table = pd.DataFrame({"a": pd.Series(cells_, dtype=object)}).set_axis(list("vwxyz"))
+    which = np.array([[True], [False], [False], [False], [False]])
+    out = rewrite(table, layout, which, [[7.0] * 5])
+    assert out["a"].dtype == object
+    assert out["a"].tolist() == [7, *cells_[1:]]
+    assert out["a"].map(type).tolist()[1:] == table["a"].map(type).tolist()[1:]
+    assert type(out["a"].iloc[0]) is (float if training == "float64" else int)
+    assert same(out[:1], rewrite(table[:1], layout, which[:1], [[7.0]]))
+    nothing = rewrite(table[2:3], layout, [[False]], [[0.0]])  # has no dtype to speak of
+    assert nothing["a"].dtype != object
+
+
+def test_objects_of_polars_stay_as_they_are_too() -> None:
+    table = pl.DataFrame({"a": pl.Series([1, "old", None], dtype=pl.Object)})
+    layout = Layout.of(pl.DataFrame({"a": [1.5]}))
+    out = rewrite(table, layout, [[True], [False], [False]], [[7.0] * 3])
+    assert out["a"].to_list() == [7.0, "old", None]
+    assert out["a"].dtype == pl.Object
+
+
+def test_an_array_of_objects_keeps_what_is_not_a_number() -> None:
+    table = np.array([[1.5, "old"], [2, [3]]], dtype=object)
+    changed = [[True, False], [False, False]]
+    out = rewrite(table, Layout.of(np.zeros((1, 2))), changed, [[7.0, 0.0], [0.0, 0.0]])
+    assert out.tolist() == [[7.0, "old"], [2, [3]]]
 
 
 def test_a_category_column_takes_values_in_its_own_codes() -> None:
@@ -286,10 +320,10 @@ WORDS: list[tuple[Any, Any, Any]] = [
     ("string", "str", "string"),
     ("category", "str", pd.CategoricalDtype(["x", "y"])),
     ("str", "category", "str"),
-    ("category", pd.CategoricalDtype(["z", "y", "x"]), pd.CategoricalDtype(["x", "y"])),
+    ("category", pd.CategoricalDtype(["z", "y", "x"]), pd.CategoricalDtype(["x", "y", "z"])),
     (pd.CategoricalDtype(["y", "x"], ordered=True), "category", None),
     ("category", pl.String, pl.String),
-    ("category", pl.Enum(["z", "x"]), pl.Enum(["x", "y"])),
+    ("category", pl.Enum(["z", "x"]), pl.Enum(["x", "y", "z"])),
     (pl.Enum(["y", "x"]), pl.Enum(["x", "y"]), pl.Enum(["y", "x"])),
     (pl.Enum(["y", "x"]), pl.String, pl.Enum(["y", "x"])),
     (pl.Categorical, pl.String, pl.Categorical),
@@ -459,8 +493,6 @@ def test_the_ends_of_an_integer_dtype_can_be_written() -> None:
         ("int64", "str", ["5"], r"holds float64; '5' cannot"),
         (pl.String, pl.Int64, [5], r"holds String; 5 cannot"),
         (pl.Int64, pl.String, ["5"], r"holds Int64; '5' cannot"),
-        (pd.CategoricalDtype(["x"]), "category", ["y"], r"has no category 'y'"),
-        (pl.Enum(["x"]), pl.String, ["y"], r"has no category 'y'"),
     ],
 )
 def test_an_applicant_s_value_is_never_turned_into_another(
@@ -469,6 +501,29 @@ def test_an_applicant_s_value_is_never_turned_into_another(
     layout = Layout.of(one_column(training, []))
     with pytest.raises(robx.InvalidInput, match=message):
         rewrite(one_column(own, values), layout, [[False]], [[None]])
+
+
+@pytest.mark.parametrize(
+    ("training", "own"),
+    [
+        (pd.CategoricalDtype(["x"]), "category"),
+        (pd.CategoricalDtype(["x"]), "str"),
+        (pd.CategoricalDtype(["x"]), object),
+        (pl.Enum(["x"]), pl.String),
+        (pl.Enum(["x"]), pl.Enum(["y", "z"])),
+        (pd.CategoricalDtype(["x"]), pl.Enum(["y", "z"])),
+    ],
+    ids=str,
+)
+def test_an_unknown_category_stays_and_comes_behind_the_known_ones(training: Any, own: Any) -> None:
+    layout = Layout.of(one_column(training, []))
+    out = rewrite(one_column(own, ["y", "y"]), layout, [[False], [True]], [["", "x"]])
+    assert cells(out) == [["y", "x"]]
+    assert Layout.of(out).columns[0].categories[:2] == ("x", "y")
+    # The dtype does not depend on which rows there are, where both dtypes list their categories.
+    none = rewrite(one_column(own, ["y", "y"])[:0], layout, np.zeros((0, 1), bool), [[]])
+    if own not in ("str", object, pl.String):
+        assert dtypes(none) == dtypes(out)
 
 
 def test_an_unknown_category_goes_where_its_cell_is_changed() -> None:
@@ -499,7 +554,7 @@ def test_shapes_and_names_that_do_not_fit_are_named(
     ("table", "message"),
     [
         (np.zeros(3), r"two dimensions \(rows, columns\)\. Got shape \(3,\)"),
-        ([[1, 2], [3]], r"X must be a table\. Got list"),
+        ([[1, 2], [3]], r"X must be a table of numbers, or a DataFrame\. Got list"),
         (np.zeros((3, 0)), r"X must have columns\. Got none\."),
         (pd.DataFrame(index=[1, 2]), r"X must have columns\. Got none\."),
         (np.zeros((1, 3)), r"X must have the 2 columns of the training table\. Got 3\."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from robx.answers import files
 from robx.answers.certificate import Certificate
+from robx.answers.origin import checked_date, utc_date
 from robx.answers.status import ANSWERED, Status
 from robx.arrays import Floats
+from robx.budget import Budget
 from robx.schema import Norm, Schema
 from robx.tables import as_named_frame
 
@@ -62,8 +64,10 @@ class Counterfactuals:
     alternatives : Counterfactuals each, optional
         Other answers, which each change other features; see `robx.alternatives`.
     origin : mapping
-        Where they come from, in plain values: the model, what counts as accepted, versions; the
-        seed and the number of models where `robx.explain` trained some. Empty in old files.
+        Where they come from, in plain values: the model, what counts as accepted, versions. From
+        `robx.explain` also: the outcome that applicants want, whether the schema was given or
+        guessed, and the seed and number of the models that it trained. `dated` adds a date. Empty
+        in old files.
     """
 
     method: str
@@ -182,6 +186,26 @@ class Counterfactuals:
 
         return as_html(self)
 
+    # --- origin -----------------------------------------------------------------------------------
+
+    def dated(self, date: str | None = None) -> Counterfactuals:
+        """Return the same answers with the date on which they are issued.
+
+        Answers have no date of their own, so that the same input gives the same bytes. ``robx
+        explain`` adds the day on which it writes them.
+
+        Parameters
+        ----------
+        date : str, optional
+            In the form of ISO 8601; by default today in UTC, or the day of SOURCE_DATE_EPOCH.
+        """
+        return self.noted(date=utc_date() if date is None else checked_date(date, "dated"))
+
+    def noted(self, **facts: Any) -> Counterfactuals:
+        """Return the same answers with more plain values in their `origin`."""
+        others = tuple(other.noted(**facts) for other in self.alternatives)
+        return replace(self, origin={**self.origin, **facts}, alternatives=others)
+
     # --- files -----------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,6 +231,6 @@ class Counterfactuals:
         files.save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Counterfactuals:
-        """Read what `save` wrote to a `.json` or `.parquet` file."""
-        return files.load(cls, path)
+    def load(cls, path: str | os.PathLike[str], *, budget: Budget | None = None) -> Counterfactuals:
+        """Read what `save` wrote to a `.json` or `.parquet` file, within a `robx.Budget`."""
+        return files.load(cls, path, budget or Budget.default())

@@ -76,14 +76,19 @@ def _known(answers: Counterfactuals) -> dict[str, Any]:
         "stability": answers.stability,
         **answers.measured,
         **_certified(answers),
-        **{
-            name: [answers.origin[name]] * len(answers)
-            for name in ("target", "threshold")
-            if name in answers.origin
-        },
+        **{name: [value] * len(answers) for name, value in _stated(answers).items()},
         "changes": ["; ".join(change) for change in answers.changes],
         "reason": list(answers.reason),
     }
+
+
+def _stated(answers: Counterfactuals) -> dict[str, Any]:
+    """What holds for all answers: what counts as accepted, the model's digest, and the date."""
+    origin = answers.origin
+    found = {name: origin[name] for name in ("target", "threshold") if name in origin}
+    digest = origin.get("model", {}).get("digest")
+    found |= {} if digest is None else {"model": digest}
+    return found | ({"date": origin["date"]} if "date" in origin else {})
 
 
 def _certified(answers: Counterfactuals) -> dict[str, Any]:

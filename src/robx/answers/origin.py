@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -31,6 +33,34 @@ def origin_of(model: Model, n_features: int, n_support: int, threshold: float) -
     }
 
 
+def utc_date() -> str:
+    """Give today's date in UTC, as ISO 8601 has it; SOURCE_DATE_EPOCH stands in for the clock.
+
+    Only commands ask for it: functions take a date, so that the same input gives the same bytes.
+    It is a day, so that a command gives the same bytes when it is repeated.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is not None and not epoch.isdecimal():
+        raise InvalidInput(
+            "The environment variable SOURCE_DATE_EPOCH must be a number of seconds since 1970. "
+            f"Got {epoch!r}."
+        )
+    now = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    return now.date().isoformat()
+
+
+def checked_date(date: Any, owner: str) -> str:
+    """Check a date, or a date and time, in the form of ISO 8601."""
+    try:
+        datetime.fromisoformat(date)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"The 'date' parameter of {owner} must be a date in the form of ISO 8601, such as "
+            f"'2026-11-16' or '2026-11-16T09:30:00Z'. Got {date!r} instead."
+        ) from None
+    return str(date)
+
+
 def checked_origin(plain: Any) -> dict[str, Any]:
     """Check what others rely on in an origin from a file; old files have none."""
     if not isinstance(plain, Mapping):
@@ -39,6 +69,9 @@ def checked_origin(plain: Any) -> dict[str, Any]:
     for name in ("model", "versions"):
         if not isinstance(origin.get(name, {}), Mapping):
             raise _damaged(f"their origin has no '{name}'")
+    for name in ("date", "wanted", "schema"):
+        if not isinstance(origin.get(name, ""), str):
+            raise _damaged(f"their {name} must be text. Got {origin[name]!r}")
     threshold, target = origin.get("threshold", 0.5), origin.get("target")
     if not is_number(threshold) or not 0 <= threshold < 1:
         raise _damaged(f"their threshold must be a number from 0 to below 1. Got {threshold!r}")

@@ -1,8 +1,9 @@
 """The `robx` command: one small file for each command, thin over the public API.
 
 `options` are those that commands share, `inputs` reads what they name, `outputs` looks at the files
-that they will write, `screen` is what users and other programs see, and `process` is how a command
-ends. Commands load the rest of robx when they run, so that ``robx --help`` is fast.
+that they will write, `screen` is what users and other programs see, `wording` has the library's
+errors speak of options, and `process` is how a command ends. Commands load the rest of robx when
+they run, so that ``robx --help`` is fast.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import click
 
 import robx
 from robx.cli.process import discard_output, flush_output, leave, set_up, stop_code
-from robx.cli.screen import remark
+from robx.cli.screen import remark, warnings_as_remarks
+from robx.cli.wording import in_options
 from robx.errors import RobxError
 
 __all__ = ["main", "robx_command", "run"]
@@ -97,13 +99,14 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
+        with warnings_as_remarks():
+            result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
     except click.ClickException as error:
         with suppress(OSError):
             error.show()
         return BAD_INPUT
     except (RobxError, OSError) as error:
-        said = _one_line(error)
+        said = in_options(_one_line(error)) if isinstance(error, RobxError) else _one_line(error)
         if isinstance(error, OSError) and discard_output(error):
             said = f"Standard output cannot be written: {error.strerror}. Redirect it elsewhere."
         remark(f"Error: {said}")

@@ -81,6 +81,7 @@ def evaluate(
       robx evaluate --model model.txt --data train.csv --label good \\
           --method robx --method frugal --change other-half --seeds 5 --out table.csv
     """
+    inputs.wanted.refuse_bad()
     study = robx.Study(
         inputs.estimator,
         inputs.X,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,6 +40,11 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
 )
 @click.option(
     "--max-changes", type=POSITIVE, help="Maximum number of features to change, for Frugal."
+)
+@click.option(
+    "--price-per-change",
+    type=click.FloatRange(0),
+    help="What each changed feature costs on top of how far it moves, for Frugal.",
 )
 @click.option("--norm", type=click.Choice(["1", "2"]), help="Norm of the cost: L1 (default) or L2.")
 @click.option(
@@ -91,11 +96,13 @@ def explain(
     chosen = made_method(method, parameters)
     given = {name: value for name, value in parameters.items() if value is not None}
     later = load_models(retrained, unsafe_pickle=inputs.unsafe_pickle)
-    answer = robx.explain(
+    labels = inputs.y
+    inputs.state_wanted(people)
+    answer = _explained(
         inputs.model,
         inputs.X,
         people,
-        y_train=inputs.y,
+        y_train=labels,
         estimator=inputs.estimator,
         models=later or None,
         schema=inputs.schema,
@@ -107,11 +114,25 @@ def explain(
         progress=shows_progress(inputs.quiet),
         **(given if method == "frugal" else {"method": chosen}),
     )
-    if inputs.recipe is not None:
-        answer = replace(answer, origin={**answer.origin, "trained_again": inputs.recipe.words})
+    answer = _noted(answer, inputs)
     _refuse_unreached(answer, parameters["tau"])
     write(lambda file: save(answer, file), out, quiet=inputs.quiet)
     _show(answer, as_json=as_json, is_written=out is not None, quiet=inputs.quiet)
+
+
+def _explained(*given: Any, **parameters: Any) -> Counterfactuals:
+    """Call the library, whose warning about the target the command has said in its own way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", robx.WrongWayRound)
+        return robx.explain(*given, **parameters)
+
+
+def _noted(answer: Counterfactuals, inputs: Inputs) -> Counterfactuals:
+    """Note when answers are issued, for which outcome, and how the model was trained again."""
+    notes = {"wanted": inputs.wanted.said}
+    if inputs.recipe is not None:
+        notes["trained_again"] = inputs.recipe.words
+    return answer.noted(**notes).dated()
 
 
 def _refuse_unreached(answer: Counterfactuals, tau: float | None) -> None:

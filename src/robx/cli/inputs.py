@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import robx
 from robx.cli.columns import class_named, coded, features_of, read_column, refuse_turned
 from robx.cli.options import METHODS, takes
+from robx.cli.outcome import Wanted, is_warning, stated, telling_column
 from robx.cli.screen import listed, remark
 from robx.errors import InvalidInput
 
@@ -70,6 +71,26 @@ class Inputs:
         return self._labels_and_target[1]
 
     @cached_property
+    def wanted(self) -> Wanted:
+        """The outcome that counts as accepted, as the table of the user names it."""
+        told, (_, target) = self.target_name is not None, self._labels_and_target
+        if self.label is None:
+            column = telling_column(self._read(self.data), list(self.X.columns))
+            known = list(getattr(self.model, "classes_", (0, 1)))
+        else:
+            column, known = self.label, self._read(self.data)[self.label].unique().tolist()
+        # A label that the model file numbers is named by --target alone.
+        named = self.target_name if told and target is None else self._imported.target
+        others = tuple(one for one in known if str(one) != str(named))
+        return Wanted(column, named, others, told)
+
+    def state_wanted(self, people: pd.DataFrame) -> None:
+        """Say, before anything is trained, which outcome these applicants are taken to want."""
+        self.wanted.refuse_bad()
+        line = stated(self.wanted, self._imported, self.X, people, self.threshold)
+        remark(line, quiet=self.quiet and not is_warning(line))
+
+    @cached_property
     def schema(self) -> Schema | None:
         """The schema, if a file of one is named."""
         return None if self.schema_path is None else robx.Schema.load(self.schema_path)
@@ -77,6 +98,7 @@ class Inputs:
     @cached_property
     def problem(self) -> Problem:
         """All of it as a problem."""
+        self.wanted.refuse_bad()
         return robx.Problem(self.model, self.X, self.schema, self.target, self.threshold)
 
     @cached_property
@@ -127,13 +149,16 @@ class Inputs:
 
     @cached_property
     def _imported(self) -> TreeEnsemble | BlackBox:
+        from robx.trees.targets import UnknownTarget
+
+        target = self.target
         try:
-            return self.file.imported(self.target)
-        except InvalidInput as error:
-            if "target" not in str(error):
-                raise
-            choice = str(error).rpartition("one of ")[2]
-            raise InvalidInput(f"--target must be one of {choice}") from error
+            return self.file.imported(target)
+        except UnknownTarget as error:
+            named = "" if self.target_name is None else f" Got '{self.target_name}'."
+            raise InvalidInput(
+                f"--target must be one of {listed(error.classes)}.{named}"
+            ) from error
 
     def _features(
         self, table: pd.DataFrame, path: str, trained_on: list[str] | None = None
@@ -189,15 +214,13 @@ def made_method(name: str, parameters: dict[str, Any]) -> Method:
 def _read_parameters(path: str | None) -> dict[str, Any] | None:
     if path is None:
         return None
-    import yaml
+    from robx.budget import Budget
+    from robx.files import read_plain
 
     file = Path(path)
     if not file.is_file():
         raise InvalidInput(f"There is no file of hyperparameters at '{path}' (--params).")
-    try:
-        plain = yaml.safe_load(file.read_text(encoding="utf-8"))  # JSON is YAML too
-    except (ValueError, yaml.YAMLError) as error:
-        raise InvalidInput(f"'{path}' is neither YAML nor JSON: {error}.") from error
+    plain = read_plain(file, Budget.default())
     if not isinstance(plain, dict) or not all(isinstance(name, str) for name in plain):
         raise InvalidInput(f"'{path}' must map names of hyperparameters to values.")
     return plain

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 import robx
 from robx.cli.columns import features_of
-from robx.cli.inputs import load_models, model_file
+from robx.cli.inputs import model_file
 from robx.cli.options import FILE, HELP, takes
 from robx.cli.outputs import NewFile, WritingCommand
 from robx.cli.screen import listed, write
@@ -67,18 +69,26 @@ def report(
       robx report recourse.json --new-model march.ubj --out report.html
       robx report recourse.json --model model.ubj --data train.csv --out report.md
     """
+    from robx.answers.origin import utc_date
     from robx.files import read_table
 
     answers = robx.Counterfactuals.load(recourse)
-    later = load_models(new_models, unsafe_pickle=unsafe_pickle)
     made = robx.report(
         answers,
-        checks=[robx.check(answers, model) for model in later],
+        checks=[_checked(answers, path, utc_date(), unsafe_pickle) for path in new_models],
         evaluation=None if evaluation is None else read_table(evaluation, only_blanks_missing=True),
         stability=_stability(answers, model_path, data, unsafe_pickle),
         title=title,
+        date=utc_date(),
     )
     write(made.save, out, quiet=quiet)
+
+
+def _checked(answers: Any, path: str, date: str, unsafe_pickle: bool) -> Any:
+    """Check the answers with a newer model, which goes by the name of its file."""
+    model = model_file(path, unsafe_pickle=unsafe_pickle).model
+    found = robx.check(answers, model, date=date)
+    return replace(found, model={**found.model, "file": Path(path).name})
 
 
 def _stability(answers: Any, model_path: str | None, data: str | None, unsafe_pickle: bool) -> Any:

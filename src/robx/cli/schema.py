@@ -11,8 +11,8 @@ from robx.cli.screen import remark, show_json
 from robx.errors import InvalidInput
 
 NOTE = (
-    "Wrote {file}. No feature is fixed yet: only you know which ones must not change. Look at\n"
-    "every feature, set `change` to none, increase or decrease where it applies, and name levels."
+    "Wrote {file}. Only you know what else must not change. Look at every feature, set `change`\n"
+    "to none, increase or decrease where it applies, and name levels."
 )
 
 
@@ -42,12 +42,15 @@ def schema(
       robx schema train.csv --label good --out schema.yaml    # a file to edit
     """
     from robx.files import read_table
+    from robx.schema.guess import guess_words
 
     X = read_table(data)
     for name in (label, id_column):
         if name is not None and name not in X.columns:
             raise InvalidInput(f"'{data}' has no column '{name}'. Check the spelling.")
     guessed = robx.Schema.infer(X.drop(columns=[n for n in (label, id_column) if n is not None]))
+    said = guess_words(guessed.features, [one.names for one in guessed.together])
+    remark(f"These are guesses: {said}.", quiet=quiet)
     if out is not None:
         guessed.save(out)
         remark(NOTE.format(file=out), quiet=quiet)

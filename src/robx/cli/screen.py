@@ -11,11 +11,15 @@ import json
 import math
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO
 
 import click
+
+from robx import parameters
+from robx.errors import RobxWarning
 
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
@@ -29,6 +33,26 @@ def remark(text: str, *, quiet: bool = False) -> None:
     if not quiet:
         with suppress(OSError):
             click.echo(text, err=True)
+
+
+@contextmanager
+def warnings_as_remarks() -> Iterator[None]:
+    """Show each warning that robx gives once, as a remark of the command that runs."""
+    shown: set[str] = set()
+    show = warnings.showwarning
+
+    def remarked(message: Any, category: Any, *where: Any, **more: Any) -> None:
+        if not issubclass(category, RobxWarning):
+            show(message, category, *where, **more)
+        elif str(message) not in shown:
+            shown.add(str(message))
+            context = click.get_current_context(silent=True)
+            remark(str(message), quiet=context is not None and bool(context.params.get("quiet")))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RobxWarning)
+        warnings.showwarning = remarked
+        yield
 
 
 def write(save: Callable[[str], object], path: str | None, *, quiet: bool) -> None:
@@ -80,9 +104,7 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b and 2 more'
     """
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+    return parameters.listed([*names], most, str)
 
 
 @contextmanager

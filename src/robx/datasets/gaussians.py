@@ -57,5 +57,5 @@ def make_gaussians(n: int = 1000, d: int = 2, *, separation: float = 2.0, seed: 
     return Dataset(
         pd.DataFrame(X, columns=names),
         pd.Series(y, name="good"),
-        Schema(Feature(name) for name in names),
+        Schema(Feature(name, scale="range") for name in names),
     )

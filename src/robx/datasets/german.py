@@ -165,7 +165,7 @@ def _column(codes: pd.Series) -> pd.Series:
 def _feature(name: str) -> Feature:
     change = CHANGE.get(name, "any")
     if name not in LEVELS:
-        return Feature(name, "integer", change)
+        return Feature(name, "integer", change, scale="range")
     words = tuple(LEVELS[name].values())
     if name in CATEGORIES:
         return Feature(name, "categorical", change, levels=words)

@@ -222,8 +222,8 @@ def _feature(name: str) -> Feature:
         codes, words = tuple(DELAYS[name]), tuple(DELAYS[name].values())
         return Feature(name, "ordinal", change, levels=codes, labels=words)
     if name.startswith("Percent"):
-        return Feature(name, "integer", change, low=0, high=100)
-    return Feature(name, "integer", change)
+        return Feature(name, "integer", change, low=0, high=100, scale="range")
+    return Feature(name, "integer", change, scale="range")
 
 
 # --- from OpenML ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from robx.evaluation.log import Log
 from robx.evaluation.plan import Models, Plan, make_plan
 from robx.evaluation.study import Base, Rehearsal, Study
 from robx.evaluation.table import tabulate
-from robx.methods import Method
+from robx.methods import Method, MethodLike, as_method
 from robx.metrics import FittedOutliers, Outliers
 from robx.parameters import check_jobs, is_whole, require
 from robx.problem import Problem, coordinates
@@ -28,12 +28,12 @@ from robx.progress import Progress
 from robx.scenarios import Scenario
 from robx.tables import take
 
-Maker = Callable[[Rehearsal], Method]
+Maker = Callable[[Rehearsal], MethodLike]
 
 
 def evaluate(
     problem: Study | Problem,
-    methods: Mapping[str, Method | Maker],
+    methods: Mapping[str, MethodLike | Maker],
     scenario: Scenario | Mapping[str, Any] | Sequence[Any],
     *,
     applicants: Any = None,
@@ -53,6 +53,10 @@ def evaluate(
     given, and `scenario` holds models that might follow it: a list of models that judge together,
     or a mapping from names to models that judge one by one.
 
+    A method may be a function of (problem, X), or an object with ``explain(problem, X)``: it gets
+    declined applicants as a table of the training kind and returns a table with a row for each (of
+    NaN where it found none), or `Counterfactuals`. Its points are judged like those of `Given`.
+
     A method that has to choose something, such as tau, is given as a function from a `Rehearsal` to
     a method. It sees only the base model and its training rows; the models that judge are trained
     after the answers. Models that `choose_tau` has used are refused as judges.
@@ -61,7 +65,8 @@ def evaluate(
     ----------
     problem : Study or Problem
     methods : mapping from names to methods
-        Or to functions from a `Rehearsal` to a method.
+        Or to functions of (problem, X), or to functions from a `Rehearsal` to a method. A function
+        that can be called with one argument is one of a rehearsal.
     scenario : Scenario, list of scenarios, or mapping from names to scenarios
         With a `Problem`: a list of models, or a mapping from names to models.
     applicants : table, optional
@@ -138,7 +143,7 @@ def evaluate(
 
 def judged_cells(
     problem: Study | Problem,
-    methods: Mapping[str, Method | Maker],
+    methods: Mapping[str, MethodLike | Maker],
     scenario: Scenario | Mapping[str, Any] | Sequence[Any],
     *,
     applicants: Any = None,
@@ -174,7 +179,7 @@ class Run:
     """An evaluation in progress."""
 
     plan: Plan
-    methods: dict[str, Method | Maker]
+    methods: dict[str, MethodLike | Maker]
     outliers: dict[str, Outliers]
     log: Log | None
     #: Keys of cells in the log, by method and scenario, without the seed.
@@ -271,19 +276,21 @@ def _warm_up(method: Method, problem: Problem, applicants: Any) -> None:
 
 
 def _made(
-    method: Method | Maker, name: str, problem: Problem, rehearsal: Rehearsal | None
+    method: MethodLike | Maker, name: str, problem: Problem, rehearsal: Rehearsal | None
 ) -> Method:
-    if isinstance(method, Method):
-        return method
+    own = as_method(method, name)
+    if own is not None:
+        return own
     if rehearsal is None:
         raise InvalidInput(
             f"Method {name!r} is a function of a rehearsal, and a Problem has no rehearsal. Pass a "
-            "robx.Study, or a method."
+            "robx.Study, a method, or a function of (problem, X)."
         )
-    made = method(replace(rehearsal, problem=problem))
-    if not isinstance(made, Method):
+    made = cast("Maker", method)(replace(rehearsal, problem=problem))
+    own = as_method(made, name)
+    if own is None:
         raise InvalidInput(f"The function for {name!r} must return a method. Got {made!r}.")
-    return made
+    return own
 
 
 # --- validation -----------------------------------------------------------------------------------
@@ -296,10 +303,11 @@ def _check_methods(methods: Any) -> None:
     for name, method in methods.items():
         if not isinstance(name, str):
             raise InvalidInput(f"The names of methods must be text. Got {name!r}.")
-        if not isinstance(method, Method) and (isinstance(method, type) or not callable(method)):
+        sound = as_method(method) is not None or callable(method)
+        if isinstance(method, type) or not sound:
             raise InvalidInput(
-                f"Method {name!r} must be a method, or a function from a rehearsal to one. Got "
-                f"{method!r}."
+                f"Method {name!r} must be a method, or a function of (problem, X), or one from a "
+                f"rehearsal to a method. Got {method!r}."
             )
 
 

@@ -16,6 +16,7 @@ from robx.retrained import import_models, retrainings
 from robx.scenarios import Scenario, check_estimator, fresh, read_labels
 from robx.scenarios.base import first_sentence
 from robx.schema import Schema
+from robx.schema.guess import warn_of_guess
 from robx.tables import Category, count_rows, take
 from robx.trees import BlackBox, Model, import_model
 
@@ -152,7 +153,9 @@ class Study:
     @cached_property
     def _guess(self) -> Schema:
         """A schema that knows every category of the table, also the rare ones."""
-        return Schema.infer(self.X)
+        guessed = Schema.infer(self.X)
+        warn_of_guess(guessed.features, [one.names for one in guessed.together])
+        return guessed
 
     def changed(
         self, scenario: Scenario, base: Base, n_models: int, n_jobs: int | None

@@ -10,6 +10,7 @@ from robx.methods.closest import Closest
 from robx.methods.conservative import Conservative
 from robx.methods.diversity import alternatives
 from robx.methods.frugal import Frugal
+from robx.methods.function import MethodLike, as_method
 from robx.methods.given import Given
 from robx.methods.live_region import LiveRegion
 from robx.methods.nearest import NearestNeighbour
@@ -25,7 +26,9 @@ __all__ = [
     "Given",
     "LiveRegion",
     "Method",
+    "MethodLike",
     "NearestNeighbour",
     "RobX",
     "alternatives",
+    "as_method",
 ]

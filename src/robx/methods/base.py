@@ -64,7 +64,7 @@ class Method(ABC):
         check_problem(problem, f"{type(self).__name__}.explain takes")
         applicants = problem.read(X)
         self.check(problem, len(applicants))
-        with Progress(len(applicants), type(self).__name__, shown=progress) as bar:
+        with Progress(len(applicants), self.title, shown=progress) as bar:
             found = self.run(problem, applicants, bar)
         return finish(self, problem, X, applicants, found)
 
@@ -112,6 +112,11 @@ class Method(ABC):
         """Raise for parameters that make no sense, alone or for this problem."""
         check_norm(self.norm, type(self).__name__)
         check_needs(self, problem)
+
+    @property
+    def title(self) -> str:
+        """What answers call the method."""
+        return type(self).__name__
 
     def settings(self) -> dict[str, Any]:
         """Give the parameters as plain values."""
@@ -162,7 +167,7 @@ def say_precluded(
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Method):
-        return {"method": type(value).__name__, **value.settings()}
+        return {"method": value.title, **value.settings()}
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if value is None or isinstance(value, bool | int | float | str):
@@ -217,7 +222,7 @@ def finish(
     if found.base is not None:
         base = finish(_base_of(method), problem, X, applicants, found.base, noise)
     return Counterfactuals(
-        method=type(method).__name__,
+        method=method.title,
         settings={**method.settings(), **found.notes},
         schema=problem.schema,
         applicants=X,

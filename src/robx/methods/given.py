@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import Status
-from robx.arrays import same_rows
+from robx.arrays import Floats, same_rows
 from robx.errors import InvalidInput
 from robx.methods.base import Method
 from robx.problem import Applicants, Problem, SearchResult
@@ -52,27 +52,60 @@ class Given(Method):
         self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]
     ) -> SearchResult:
         """See `Method.search`."""
-        found = SearchResult.nothing(applicants)
-        given = problem.codec.read(_without_extras(self.points, problem.names), "base")[rows]
-        problem.view.mark_missing(given)
-        nothing = np.asarray(np.isnan(given).all(axis=1) | np.isinf(given).any(axis=1))
-        given = np.where(nothing[:, None], applicants.matrix, given)
-        points, legal = problem.gate.project(given, applicants)
-        accepted = problem.gate.accepts(points)
-        moved = ~same_rows(points, given)
-        for i in range(len(applicants)):
-            if nothing[i]:
-                found.refuse(i, Status.NOT_FOUND, "no counterfactual was given")
-            elif not legal[i]:
-                found.refuse(i, Status.INFEASIBLE, "no allowed point is near the one given")
-            elif accepted[i]:
-                found.answer(i, points[i])
-            else:
-                found.points[i] = points[i]
-                once = " once it keeps the schema" if moved[i] else ""
-                reason = f"the counterfactual that was given is not accepted{once}"
-                found.refuse(i, Status.NOT_FOUND, reason)
-        return found
+        points, trouble = read_points(problem, self.points, "base")
+        return judged(problem, applicants, points[rows], trouble[rows], "given")
+
+
+def read_points(problem: Problem, points: Any, what: str) -> tuple[Floats, NDArray[Any]]:
+    """Read counterfactuals in the form of the training table, and what is wrong with each row."""
+    read = problem.codec.read_rows(_without_extras(points, problem.names), what)
+    problem.view.mark_missing(read.matrix)
+    return read.matrix, read.trouble
+
+
+def judged(
+    problem: Problem,
+    applicants: Applicants,
+    points: Floats,
+    trouble: NDArray[Any],
+    verb: str,
+) -> SearchResult:
+    """Bring points onto what the schema allows, and ask the model about them.
+
+    Parameters
+    ----------
+    problem : Problem
+    applicants : m Applicants
+    points : (m, d) float64
+        A row without any value, or with an infinite one, stands for "none found".
+    trouble : (m,) str
+        Why a point cannot be read, "" for the others.
+    verb : str
+        How the points came, in reasons: "given" or "returned".
+    """
+    found = SearchResult.nothing(applicants)
+    nothing = np.asarray(np.isnan(points).all(axis=1) | np.isinf(points).any(axis=1))
+    nothing |= trouble != ""
+    wanted = np.where(nothing[:, None], applicants.matrix, points)
+    allowed, legal = problem.gate.project(wanted, applicants)
+    accepted = problem.gate.accepts(allowed)
+    moved = ~same_rows(allowed, wanted)
+    for i in range(len(applicants)):
+        if trouble[i]:
+            reason = f"the counterfactual that was {verb} cannot be read: {trouble[i]}"
+            found.refuse(i, Status.NOT_FOUND, reason)
+        elif nothing[i]:
+            found.refuse(i, Status.NOT_FOUND, f"no counterfactual was {verb}")
+        elif not legal[i]:
+            found.refuse(i, Status.INFEASIBLE, f"no allowed point is near the one {verb}")
+        elif accepted[i]:
+            found.answer(i, allowed[i])
+        else:
+            found.points[i] = allowed[i]
+            once = " once it keeps the schema" if moved[i] else ""
+            reason = f"the counterfactual that was {verb} is not accepted{once}"
+            found.refuse(i, Status.NOT_FOUND, reason)
+    return found
 
 
 def _without_extras(points: Any, names: tuple[str, ...]) -> Any:

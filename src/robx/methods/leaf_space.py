@@ -195,5 +195,6 @@ def held_back_by(space: LeafSpace, person: Applicants, cutoff: float) -> str:
 
 def _freed(rules: Rules) -> Rules:
     """The same columns with nothing stated about where they may go."""
-    features = tuple(replace(f, change="any", low=None, high=None) for f in rules.features)
-    return replace(rules, features=features, effects=())
+    stated = dict.fromkeys(("low", "high", "max_increase", "max_decrease"))
+    features = tuple(f.replaced(change="any", **stated) for f in rules.features)
+    return replace(rules, features=features, effects=(), together=())

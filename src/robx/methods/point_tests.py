@@ -50,6 +50,9 @@ TERMS = {
     "outlier_score": "How unusual the answer is among the accepted training rows, by the local "
     "outlier factor or an isolation forest; typical rows score low.",
 }
+#: Parts of the robustness test: stability, retraining margin, outlier score; and the last of them.
+N_PARTS = 3
+OUTLIERS = 2
 #: Fewer accepted rows tell nothing about what is typical.
 MIN_ROWS = 10
 
@@ -155,6 +158,26 @@ class RobustnessTest:
             passed[passed] = self.panel.margins(points[passed]) >= self.min_margin
         return passed
 
+    def lacks(self, points: Floats) -> Floats:
+        """Tell how far accepted points are from passing each part: (n, N_PARTS), 0 where they pass.
+
+        The parts are stability, retraining margin and outlier score. What lacks is counted in ranks
+        among the accepted rows: 0.2 if a fifth of them lies between the point and what is asked.
+        """
+        out = np.zeros((len(points), N_PARTS))
+        if len(points) == 0:
+            return out
+        stability = self.problem.gate.stability(points, self.stable.noise).value
+        ranks, _ = sampled_stability(self.problem, self.stable.noise)
+        out[:, 0] = _lack(stability, self.stable.tau, ranks)
+        if self.panel is not None:
+            margins = self.panel.margins(points)
+            out[:, 1] = _lack(margins, self.min_margin, _margins_of_support(self.panel))
+        if self.outliers is not None:
+            score, most = self.outliers(points), self.max_outlier_score
+            out[:, OUTLIERS] = _lack(-score, -most, -self.outliers.of_support)
+        return out
+
     def measured(self, points: Floats) -> dict[str, Floats]:
         """Measure what was asked beyond stability, by name: (n,) each."""
         out = {}
@@ -240,6 +263,14 @@ def _forest(rows: Floats) -> Callable[[Floats], Any]:
 
     forest = IsolationForest(random_state=0).fit(rows)
     return lambda places: -forest.score_samples(places)
+
+
+def _lack(values: Floats, asked: float, of_support: Floats) -> Floats:
+    """Count the share of the support between values that are too low and what is asked: (n,)."""
+    known = np.sort(of_support)
+    rank = np.searchsorted(known, asked) - np.searchsorted(known, values)
+    # Also what is just below, or below everything, lacks something.
+    return np.where(values >= asked, 0.0, np.maximum(rank, 0.5) / max(len(known), 1))
 
 
 def _margins_of_support(panel: Panel) -> Floats:

@@ -1,9 +1,10 @@
-"""Bringing points back towards their applicants as far as a test allows, and shorter ways there.
+"""Bringing points back towards their applicants as far as a test allows.
 
 A point moves feature by feature (a one-hot group is one feature): first each change is undone that
-can be, the least first; then what is left of each is halved a few times, the largest first, always
-on values that the schema allows. All points of all applicants take their steps together, so that
-many are tested at once; none depends on the others.
+can be, the least first; then what is left of each is halved a few times, the largest first; at last
+changes are undone for which another feature can make up. All of this happens on values that the
+schema allows. All points of all applicants take their steps together, so that many are tested at
+once; none depends on the others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from robx.problem import Applicants
 from robx.schema import Norm
 
 Ints = NDArray[np.intp]
+
+#: Parts of what undoing a change saves that another feature may take up.
+PARTS = (0.1125, 0.225, 0.45, 0.9)
 
 
 @dataclass(eq=False)
@@ -64,7 +68,53 @@ class Pullback:
         for feature in np.argsort(-self._shares(), axis=1, kind="stable").T:
             self._halve(feature, halvings)
 
+    def trade(self, price: float) -> None:
+        """Undo changes that another feature can make up for, where that lowers `worth`.
+
+        The least is tried first. The other feature, which is changed as well, goes further out by a
+        part of what is saved.
+        """
+        for feature in np.argsort(self._shares(), axis=1, kind="stable").T:
+            self._trade(feature, price)
+
+    def worth(self, price: float) -> Floats:
+        """Cost of each point, with a price for each feature that it changes: (n,)."""
+        return self._worth(np.arange(len(self.points)), self.points, price)
+
     # --- moves -----------------------------------------------------------------------------------
+
+    def _trade(self, feature: Ints, price: float) -> None:
+        """Undo one feature of each point, and move the others by turns to make up for it."""
+        rules, gate = self.test.problem.rules, self.test.problem.gate
+        changed = rules.changed_features(self.points, self._x)
+        others = changed & self._has_between[self._first_column]
+        others[np.arange(len(others)), feature] = False
+        others &= changed[np.arange(len(others)), feature][:, None]
+        rows, other = np.nonzero(others)
+        rows, other = np.repeat(rows, len(PARTS)), np.repeat(other, len(PARTS))
+        now = self._worth(rows, self.points[rows], price)
+        wanted = np.where(self._columns[feature[rows]], self._x[rows], self.points[rows])
+        saved = now - self._worth(rows, wanted, price)
+        place, column = np.arange(len(rows)), self._first_column[other]
+        value = wanted[place, column]
+        outwards = np.sign(value - self._x[rows, column])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            further = outwards * np.tile(PARTS, len(rows) // len(PARTS)) * saved
+            further /= rules.unit(1)[column]
+        wanted[place, column] += np.where(np.isfinite(further), further, 0.0)
+        wanted, legal = gate.admit(wanted, self.applicants, self.owner[rows])
+        worth = self._worth(rows, wanted, price)
+        # A value may be rounded back to what it was, which is known not to be enough.
+        asked = np.flatnonzero(legal & (worth < now) & (wanted[place, column] != value))
+        asked = asked[self._takes_tests(self.owner[rows[asked]])]
+        passed = asked[self.test(wanted[asked])]
+        passed = passed[np.lexsort((worth[passed], rows[passed]))]
+        first = passed[np.unique(rows[passed], return_index=True)[1]]
+        self.points[rows[first]] = wanted[first]
+
+    def _worth(self, rows: Ints, points: Floats, price: float) -> Floats:
+        rules, x = self.test.problem.rules, self._x[rows]
+        return rules.cost(points, x, self.norm) + price * rules.n_changes(points, x)
 
     def _halve(self, feature: Ints, halvings: int) -> None:
         """Move one feature of each point, by half of the way that may be left each time."""
@@ -89,13 +139,17 @@ class Pullback:
         wanted, legal = problem.gate.admit(wanted, self.applicants, self.owner[rows])
         nearer = problem.rules.cost(wanted, self._x[rows], self.norm) < self._cost(rows)
         nearer &= legal
-        asking = self.owner[rows[nearer]]
-        nearer[nearer] = place_in_line(asking) < self.tests_left[asking]
-        np.subtract.at(self.tests_left, self.owner[rows[nearer]], 1)
+        nearer[nearer] = self._takes_tests(self.owner[rows[nearer]])
         passed = nearer
         passed[nearer] = self.test(wanted[nearer])
         self.points[rows[passed]] = wanted[passed]
         return passed
+
+    def _takes_tests(self, owner: Ints) -> Bools:
+        """Tell which of some points may still be tested, and count them: (n,) bool."""
+        left = place_in_line(owner) < self.tests_left[owner]
+        np.subtract.at(self.tests_left, owner[left], 1)
+        return left
 
     # --- what is where ---------------------------------------------------------------------------
 
@@ -133,53 +187,3 @@ def place_in_line(owner: Ints) -> Ints:
     place = np.empty(len(owner), dtype=np.intp)
     place[order] = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
     return place
-
-
-def shortcuts(
-    applicants: Applicants, owner: Ints, targets: Floats, test: PointTest, most: int | None
-) -> tuple[Ints, Floats]:
-    """Add, to targets, the first passing point on the way to each that takes over few features.
-
-    From the applicant on, the feature whose value at the target raises the score most is taken
-    over, one after the other, until the point passes, or `most` are taken over.
-
-    Parameters
-    ----------
-    applicants : Applicants
-    owner : (n,) int
-        The applicant of each target.
-    targets : (n, d) float64
-        Points that pass.
-    test : PointTest
-    most : int, optional
-        Maximum number of features to take over.
-
-    Returns
-    -------
-    owner : (n + k,) int
-    points : (n + k, d) float64
-    """
-    problem, rules = test.problem, test.problem.rules
-    columns = rules.features_of_columns
-    here = applicants.matrix[owner]
-    waiting = np.arange(len(targets))
-    found, points = [np.zeros(0, dtype=np.intp)], [targets[:0]]
-    for _ in range(len(columns) if most is None else min(most, len(columns))):
-        if len(waiting) == 0:
-            break
-        # Every way to take over one more feature: (waiting, features, d).
-        tried = np.where(columns, targets[waiting][:, None], here[waiting][:, None])
-        score = problem.gate.score(tried.reshape(-1, targets.shape[1])).reshape(len(waiting), -1)
-        same = ~rules.changed_features(targets[waiting], here[waiting])
-        best = np.where(same, -np.inf, score).argmax(axis=1)
-        here[waiting] = tried[np.arange(len(waiting)), best]
-        point = here[waiting]
-        admitted, fits = problem.gate.admit(point, applicants, owner[waiting])
-        fits &= ~rules.changed_features(admitted, point).any(axis=1)
-        fits[fits] = test(admitted[fits])
-        found.append(waiting[fits])
-        points.append(admitted[fits])
-        arrived = ~rules.changed_features(point, targets[waiting]).any(axis=1)
-        waiting = waiting[~fits & ~arrived]
-    new = np.concatenate(found)
-    return np.concatenate([owner, owner[new]]), np.concatenate([targets, *points])

@@ -17,6 +17,7 @@ from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_noise
 from robx.methods.conservative import give_most_stable, passing_points
+from robx.methods.function import as_method
 from robx.methods.given import Given
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.neighbours import why_none
@@ -45,9 +46,9 @@ class RobX(Method):
 
     Parameters
     ----------
-    base : Method, table or None
-        Where to start: a method, counterfactuals made elsewhere (row i for applicant i), or None to
-        start from the applicants themselves.
+    base : Method, function, table or None
+        Where to start: a method, a function of (problem, X) that returns points, counterfactuals
+        made elsewhere (row i for applicant i), or None to start from the applicants themselves.
     norm : {1, 2}
         Distance in which targets are near and the answer is close.
     tau : float or "auto"
@@ -90,6 +91,7 @@ class RobX(Method):
 
     def __post_init__(self) -> None:
         base = self.base.points if isinstance(self.base, Counterfactuals) else self.base
+        base = as_method(base) or base
         if isinstance(base, str | type) or (callable(base) and not isinstance(base, Method)):
             raise InvalidInput(
                 "The 'base' parameter of RobX must be a method, such as NearestNeighbour(), a "

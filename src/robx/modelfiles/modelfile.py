@@ -12,8 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from robx.budget import Budget
 from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.modelfiles import boosters
+from robx.modelfiles.aliases import library_of, own_names
 from robx.tables import Category
 from robx.trees import BlackBox, TreeEnsemble, import_model
 from robx.trees.importer import PICKLES, ParsedFile, check_file, file_parser
@@ -36,6 +38,8 @@ class ModelFile:
     unsafe_pickle : bool
         Whether to load a pickle (`.pkl`, `.pickle`, `.joblib`). Loading runs any code in it:
         allow it only for files that you trust.
+    budget : Budget, optional
+        What reading the file may take.
 
     Examples
     --------
@@ -49,22 +53,29 @@ class ModelFile:
     (DecisionTreeClassifier(), 'good', ['bad', 'good'])
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, unsafe_pickle: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        unsafe_pickle: bool = False,
+        budget: Budget | None = None,
+    ) -> None:
         self.path = Path(path)
         self.unsafe_pickle = unsafe_pickle
+        self.budget = budget or Budget.default()
         self._imported: dict[str, TreeEnsemble | BlackBox] = {}
 
     @cached_property
     def model(self) -> Any:
         """What robx takes: a classifier (of `.skops` or a pickle), else a `ParsedFile`."""
         if self.path.suffix in PICKLES:
-            return _unpickled(self.path, unsafe_pickle=self.unsafe_pickle)
-        check_file(self.path)
+            return _unpickled(self.path, self.budget, unsafe_pickle=self.unsafe_pickle)
+        check_file(self.path, self.budget)
         if file_parser(self.path) == "robx.trees.skops":
             from robx.trees.skops import load  # noqa: PLC0415 - takes long to load
 
-            return load(self.path)
-        return ParsedFile(self.path)
+            return load(self.path, self.budget)
+        return ParsedFile(self.path, self.budget)
 
     def imported(self, target: Category | None = None) -> TreeEnsemble | BlackBox:
         """Import the model, once for each class that is asked for."""
@@ -85,8 +96,8 @@ class ModelFile:
         return estimator_of(self.model, parameters)
 
 
-def _unpickled(file: Path, *, unsafe_pickle: bool) -> Any:
-    check_file(file, is_pickle=True)
+def _unpickled(file: Path, budget: Budget, *, unsafe_pickle: bool) -> Any:
+    check_file(file, budget, is_pickle=True)
     if not unsafe_pickle:
         raise UnsupportedModel(
             f"'{file.name}' is a pickle, which runs code when it is loaded. Save the model in its "
@@ -136,7 +147,8 @@ def estimator_of(model: Any, parameters: Mapping[str, Any] | None = None) -> Rec
     model : fitted classifier or ParsedFile
         A classifier with scikit-learn's interface; of a file, what `ModelFile.model` gives.
     parameters : mapping, optional
-        Settings of the classifier that you know better; they override what was found.
+        Settings of the classifier that you know better; they override what was found. Any name
+        that the library knows a setting by will do, such as ``eta`` for ``learning_rate``.
 
     Returns
     -------
@@ -170,6 +182,7 @@ def _of_file(file: ParsedFile, given: dict[str, Any]) -> tuple[Any, str]:
     if file.parser not in READERS:
         raise _not_again(f"'{file.path.name}', which holds trees without settings,")
     maker, settings, words = READERS[file.parser](file)
+    given = own_names(given, library_of(maker))
     _refuse(set(given) - _names(maker()) - set(settings) - boosters.ALSO_KNOWN, maker.__name__)
     return maker(**{**settings, **given}), words
 
@@ -183,7 +196,11 @@ def _of_classifier(model: Any, given: dict[str, Any]) -> tuple[Any, str]:
         copy = clone(model)
     except RuntimeError:  # CatBoost with lists among its settings
         copy = type(model)(**deepcopy(model.get_params()))
+    library = library_of(type(model))
+    given = own_names(given, library)
     _refuse(set(given) - _names(copy), type(model).__name__)
+    if library == "catboost":  # which refuses a second name for what it was given by another
+        copy = type(model)(**own_names(deepcopy(copy.get_params()), library))
     return copy.set_params(**given), "The model is trained again with its own settings"
 
 
@@ -203,6 +220,7 @@ def _refuse(unknown: set[str], owner: str) -> None:
 
 def _not_again(what: str) -> InvalidInput:
     return InvalidInput(
-        f"{what} cannot be trained again: it does not say how it was trained. Pass the original "
-        "model, or a classifier with scikit-learn's interface as estimator."
+        f"{what} cannot be trained again: it does not say how it was trained. Name the file "
+        "that the model's own library wrote; in Python, pass the original model, or a classifier "
+        "with scikit-learn's interface as estimator."
     )

@@ -50,7 +50,9 @@ def change_table(answers: Counterfactuals, i: int) -> pd.DataFrame:
     n = len(answers)
     sound = is_whole(i) and 0 <= i < n
     require(sound, i, "i", "change_table", f"the position of one of the {n} applicants, from 0")
-    points, people, rules = answers.schema.read_both(answers.points, answers.applicants)
+    points, people, rules = answers.schema.read_both(
+        answers.points, answers.applicants, by_row=True
+    )
     z, x = points[i], people[i]
     changed = rules.changed_features(z[None], x[None])[0]
     lines = [
@@ -68,15 +70,16 @@ def _change(rules: Rules, columns: NDArray[np.intp], z: Floats, x: Floats) -> di
     feature = rules.features[j]
     low = high = np.nan
     if feature.group is None:
-        name, before, after = feature.name, feature.say(x[j]), feature.say(z[j])
+        name, before, after = feature.name, rules.say(j, x[j]), rules.say(j, z[j])
     else:
         name = feature.group
         before, after = rules.member(name, x), rules.member(name, z)
     shift = float(_shifts(rules, z[None], x[None])[0, j])
     if np.isfinite(shift):
         levels = feature.level_numbers
-        bottom = feature.low if feature.low is not None else min(levels, default=-np.inf)
-        top = feature.high if feature.high is not None else max(levels, default=np.inf)
+        bottom, top = (float(end[0, j]) for end in rules.limits(x[None]))
+        bottom = max(bottom, min(levels, default=-np.inf)) if feature.low is None else bottom
+        top = min(top, max(levels, default=np.inf)) if feature.high is None else top
         # A value that is outside already may stay there.
         low = 0.0 if feature.change == "increase" else min((bottom - x[j]) / rules.scale[j], 0.0)
         high = 0.0 if feature.change == "decrease" else max((top - x[j]) / rules.scale[j], 0.0)
@@ -123,7 +126,9 @@ def asked_table(answers: Counterfactuals) -> pd.DataFrame:
     1  checking       6       0        6
     """
     _check_answers(answers, "asked_table")
-    points, people, rules = answers.schema.read_both(answers.points, answers.applicants)
+    points, people, rules = answers.schema.read_both(
+        answers.points, answers.applicants, by_row=True
+    )
     some = answers.answered
     points, people = points[some], people[some]
     changed = rules.changed_features(points, people)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robx.answers import ANSWERED, Status
 from robx.arrays import Bools, Floats
+from robx.schema.unlisted import Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,8 @@ class Applicants:
         The model's score.
     trouble : n strings
         Why a row cannot be answered whatever the method; empty where nothing is wrong.
+    words : dict
+        Values in `matrix` that are no level, held here as long as the applicants are.
     """
 
     matrix: Floats
@@ -32,6 +35,7 @@ class Applicants:
     high: Floats
     score: Floats
     trouble: tuple[str, ...]
+    words: Words = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.matrix)
@@ -50,6 +54,7 @@ class Applicants:
             self.high[places],
             self.score[places],
             tuple(self.trouble[i] for i in places),
+            self.words,
         )
 
     @classmethod

@@ -18,8 +18,10 @@ def coordinates(problem: Problem, matrix: Floats) -> Floats:
     rules = problem.rules
     middle, lacking = problem.memo.get("middles", lambda: _middles(problem.training))
     columns: list[Floats] = []
+    # What is no level has no place among numbers.
+    placeless = problem.codec.holds_unlisted(matrix) & ~rules.is_label
     for j, feature in enumerate(rules.features):
-        values, missing = matrix[:, j], np.isnan(matrix[:, j])
+        values, missing = matrix[:, j], np.isnan(matrix[:, j]) | placeless[:, j]
         if feature.kind == "categorical":
             columns += [np.sqrt(0.5) * (values == level) for level in feature.level_numbers]
         elif feature.kind == "onehot":
@@ -33,5 +35,6 @@ def coordinates(problem: Problem, matrix: Floats) -> Floats:
 
 def _middles(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The median of each column, and whether values are missing in it: (d,) each."""
-    middle = [np.median(column[np.isfinite(column)]) for column in rows.T]
+    known = [column[np.isfinite(column)] for column in rows.T]
+    middle = [np.median(column) if len(column) else 0.0 for column in known]
     return np.array(middle), np.asarray(np.isnan(rows).any(axis=0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,17 +19,21 @@ import numpy as np
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
+from robx.parameters import listed
 from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
+from robx.schema.feature import Change
 from robx.schema.guess import guess_features
+from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
     Column,
     Layout,
     as_named_frame,
     count_rows,
     positions,
+    read_label,
     read_matrix,
     take,
 )
@@ -77,17 +82,31 @@ class ModelView(ABC):
         """Turn what was read from a table, and means "missing" to the model, into NaN in place."""
         del matrix  # a black box does not tell
 
-    def refusals(self, matrix: Floats) -> list[str]:
-        """Say of each row why the model would not take it; empty where it does."""
+    def refusals(self, matrix: Floats, words: Words = NO_WORDS) -> list[str]:  # noqa: ARG002
+        """Say of each row why the model would not take it; empty where it does.
+
+        Parameters
+        ----------
+        matrix : (n, d) float64
+        words : dict
+            The values in it that are no level. A black box is asked about them like about others.
+        """
         return _say(np.isinf(matrix), "is infinite", self.names, [""] * len(matrix))
+
+    def unknown(self, matrix: Floats) -> Bools:
+        """Tell which values are no level, or none to the model: (n, d) bool."""
+        return self.codec.holds_unlisted(matrix)
 
     def readable(self, points: Floats, X: Floats, rules: Rules) -> Bools:  # noqa: ARG002
         """Tell which points turn no known value into one that means "missing": (n,) bool."""
         return np.ones(len(points), dtype=bool)
 
     def without_markers(self, points: Floats, X: Floats, rules: Rules) -> Floats:  # noqa: ARG002
-        """Give points with NaN for what means "missing" and is not the applicant's own: (n, d)."""
-        return points
+        """Give points with NaN for what is not the applicant's own and cannot be asked for: (n, d).
+
+        That is what means "missing" to the model, and text that is no level.
+        """
+        return np.where(self.codec.holds_unlisted(points) & ~same(points, X), np.nan, points)
 
     def check_form(self, X: Any, what: str) -> None:
         """Refuse a table whose columns are not stored as the model takes them."""
@@ -114,6 +133,8 @@ class EnsembleView(ModelView):
     codes : dict
         For each column that the ensemble splits by category, the schema's numbers for its levels,
         ascending, and the ensemble's codes for them.
+    is_category : (d,) bool
+        Columns that the ensemble splits by category.
     """
 
     trees: TreeEnsemble
@@ -121,9 +142,9 @@ class EnsembleView(ModelView):
     def __init__(self, trees: TreeEnsemble, codec: Codec, X_train: Any, rows: Floats) -> None:
         super().__init__(trees, codec)
         self.trees, self.columns = trees, trees.columns
-        self._mark_numbers(rows)
-        self.codes = _category_codes(trees, codec, rows[:1])
+        self.is_category = np.array([column.is_category for column in self.columns], dtype=bool)
         self.mark_missing(rows)
+        self.codes = _category_codes(trees, codec, rows[:1])
         self._check_bridge(X_train, rows)
 
     @cached_property
@@ -133,21 +154,24 @@ class EnsembleView(ModelView):
         return np.array(ranges, dtype=np.float64).reshape(-1, 2)
 
     def mark_missing(self, matrix: Floats) -> None:
-        """See `ModelView.mark_missing`. A zero stays a number, whatever it means to the model."""
-        self._mark_numbers(matrix)
-        if self.codes:
-            is_category = np.array([column.is_category for column in self.columns])
-            matrix[np.isnan(self.numbers(matrix)) & is_category] = np.nan
+        """See `ModelView.mark_missing`.
 
-    def _mark_numbers(self, matrix: Floats) -> None:
+        A zero stays a number, whatever it means to the model. A category that the model was not
+        trained on stays what it is, also where the model takes it for a missing value.
+        """
         for j, column in enumerate(self.columns):
             closed = column.missing_range
             if closed is not None and not closed[0] <= 0.0 <= closed[1]:
                 matrix[(closed[0] <= matrix[:, j]) & (matrix[:, j] <= closed[1]), j] = np.nan
 
-    def refusals(self, matrix: Floats) -> list[str]:
+    def refusals(self, matrix: Floats, words: Words = NO_WORDS) -> list[str]:
         """See `ModelView.refusals`."""
         reasons = super().refusals(matrix)
+        for (j, number), word in words.items():
+            refused: dict[int, str] = {}
+            word.code = self._read_word(j, word, refused)
+            for i in np.flatnonzero(matrix[:, j] == number) if refused else ():
+                reasons[i] = reasons[i] or refused[0]
         largest = np.array([np.inf if c.is_category else c.largest for c in self.columns])
         with np.errstate(invalid="ignore"):
             _say(np.abs(matrix) > largest, "is larger than the model takes", self.names, reasons)
@@ -166,12 +190,52 @@ class EnsembleView(ModelView):
         if not any(column.needs_settling for column in self.columns):
             return np.ascontiguousarray(points)
         out = np.array(points, dtype=np.float64, order="C")
-        for j, (levels, codes) in self.codes.items():
+        for j in self.codes:
             known = ~np.isnan(out[:, j])
-            out[known, j] = _coded(out[known, j], levels, codes, self.columns[j])
+            out[known, j] = self._coded(j, out[known, j])
         low, high = self.missing_ranges.T
         out[(low <= out) & (out <= high)] = np.nan
         return out
+
+    def _coded(self, j: int, values: Floats) -> Floats:
+        """Turn level numbers of a column into the ensemble's codes, and other values too."""
+        levels, codes = self.codes[j]
+        place = np.searchsorted(levels[:-1], values)
+        out = codes[place] if len(levels) else np.full(len(values), np.nan)
+        other = levels[place] != values if len(levels) else np.ones(len(values), dtype=bool)
+        if not other.any():
+            return np.asarray(out)
+        if not self.codec.holds_labels[j]:  # a number, which the ensemble reads itself
+            out[other] = read_matrix(values[other][:, None], [self.columns[j]], named=False)[:, 0]
+            return np.asarray(out)
+        numbers, back = np.unique(values[other], return_inverse=True)
+        out[other] = np.array([self._code_of(j, number) for number in numbers.tolist()])[back]
+        return np.asarray(out)
+
+    def _code_of(self, j: int, number: float) -> float:
+        """Give the ensemble's code for a value that is no level, by its number."""
+        word = self.codec.unlisted.find(j, number)
+        if word is None:
+            return np.nan
+        if word.code is None:
+            word.code = self._read_word(j, word, {})
+        return word.code
+
+    def _read_word(self, j: int, word: Word, refused: dict[int, str]) -> float:
+        """Read a value that is no level as the ensemble does; `refused` is told why it does not."""
+        column = self.columns[j]
+        if column.categories is None:  # the order of the training table's categories gives codes
+            storage = dict(zip(self.codec.layout.names, self.codec.layout.columns, strict=True))
+            column = replace(column, categories=storage[self.names[j]].categories)
+        return read_label(word.value, replace(column, name=self.names[j]), refused)
+
+    def unknown(self, matrix: Floats) -> Bools:
+        """See `ModelView.unknown`."""
+        unknown = super().unknown(matrix)
+        if self.codes:
+            lost = np.isnan(self.numbers(matrix)) & ~np.isnan(matrix)
+            unknown |= lost & self.is_category
+        return unknown
 
     def readable(self, points: Floats, X: Floats, rules: Rules) -> Bools:
         """See `ModelView.readable`. A one-hot column at 0 is not missing, but another is set."""
@@ -179,6 +243,7 @@ class EnsembleView(ModelView):
 
     def without_markers(self, points: Floats, X: Floats, rules: Rules) -> Floats:
         """See `ModelView.without_markers`."""
+        points = super().without_markers(points, X, rules)
         return np.where(self._lost(points, X, rules), np.nan, points)
 
     def _lost(self, points: Floats, X: Floats, rules: Rules) -> Bools:
@@ -200,18 +265,17 @@ class EnsembleView(ModelView):
 
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
         """See `ModelView.probe`. Categories have no distances, and get no noise."""
-        is_number = np.array([not column.is_category for column in self.columns])
-        sigmas = np.where(is_number, noise.sigmas(self.names), 0.0)
+        sigmas = np.where(self.is_category, 0.0, noise.sigmas(self.names))
         spread = spread_of(sigmas, unit, self.names, self.trees.read)
         return EnsembleProbe(self.trees, self.numbers(points), spread)
 
     def _check_bridge(self, X_train: Any, rows: Floats) -> None:
         """Make sure that our numbers mean to the ensemble what the table means to it."""
         some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(np.intp))
-        table = X_train if len(some) == count_rows(X_train) else take(X_train, some)
-        theirs = self.trees.read(
-            table if self.trees.named else self.codec.as_trained(table), "X_train"
-        )
+        table = X_train if self.trees.named else self.codec.as_trained(X_train)
+        if len(some) < count_rows(X_train):
+            table = take(table, some)
+        theirs = self.trees.read(table, "X_train")
         if not same(self.numbers(rows[some]), theirs).all():
             raise RobxError(
                 "The training table reads differently through the schema than through the model. "
@@ -252,7 +316,8 @@ class BlackBoxView(ModelView):
 def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: Layout) -> Schema:
     """Give the schema with its features in the model's order; guess one where none is given."""
     names = _model_order(model, layout)
-    schema = _guess(model, X_train, layout) if schema is None else schema
+    given = _guess(model, X_train, layout) if schema is None else schema
+    schema = _with_known_levels(given, model, names)
     place = {feature.name: feature for feature in schema.features}
     lacking = [name for name in names if name not in place]
     extra = [name for name in place if name not in names]
@@ -275,9 +340,8 @@ def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
 
 
 def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
-    """Guess a schema; columns that the model splits by category are categorical."""
-    guessed = list(guess_features(X_train))
-    features = [f.replaced(name=n) for f, n in zip(guessed, layout.names, strict=True)]
+    """Guess the features of a schema; columns that the model splits by category are categorical."""
+    features = guess_features(X_train, layout.names)
     order = _model_order(model, layout)
     for position, column in enumerate([] if model.trees is None else model.trees.columns):
         j = layout.names.index(order[position])
@@ -286,12 +350,36 @@ def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
             levels = np.unique(np.asarray(read[:, position]))
             known = tuple(int(level) for level in levels[~np.isnan(levels)])
             values = column.categories if column.by_value and column.categories else known
-            features[j] = Feature(features[j].name, "categorical", levels=values)
-        elif column.is_category and column.categories and features[j].levels:
-            # A dtype may list categories that were not there when the model was trained.
-            known_ones = [v for v in features[j].levels or () if v in column.categories]
-            features[j] = features[j].replaced(levels=known_ones or features[j].levels)
+            if values:
+                change: Change = "any" if features[j].change == "any" else "none"
+                features[j] = Feature(features[j].name, "categorical", change, levels=values)
     return Schema(tuple(features))
+
+
+def _with_known_levels(schema: Schema, model: Model, names: Sequence[str]) -> Schema:
+    """Leave out levels that the model was not trained on: no change is to lead to them.
+
+    Of ordered levels they keep their places where the model takes them for missing values, which
+    no change leads to either.
+    """
+    columns = dict(zip(names, () if model.trees is None else model.trees.columns, strict=False))
+    changes: dict[str, Any] = {}
+    for feature in schema.features:
+        column = columns.get(feature.name)
+        if column is None or not column.categories or feature.levels is None:
+            continue
+        keep = [k for k, level in enumerate(feature.levels) if level in column.categories]
+        if not keep:
+            raise InvalidInput(
+                f"Feature {feature.name!r} must list levels that the model was trained on, such as "
+                f"{column.categories[0]!r}. Got {listed(feature.levels)}."
+            )
+        in_order = feature.kind == "ordinal" and column.unseen_is_missing
+        if in_order or len(keep) == len(feature.levels):
+            continue
+        labels = None if feature.labels is None else [feature.labels[k] for k in keep]
+        changes[feature.name] = {"levels": [feature.levels[k] for k in keep], "labels": labels}
+    return schema.override(changes) if changes else schema
 
 
 def _category_codes(
@@ -309,6 +397,9 @@ def _category_codes(
         levels = np.sort(np.array(feature.level_numbers, dtype=np.float64))
         if feature.kind == "onehot":
             levels = np.array([0.0, 1.0])
+        if len(levels) == 0 and feature.change == "none":  # missing in every row
+            found[j] = (levels, levels)
+            continue
         if len(levels) == 0:
             raise InvalidInput(
                 f"The model takes '{feature.name}' for categories, so its feature must be "
@@ -316,18 +407,12 @@ def _category_codes(
             )
         rows = np.repeat(some, len(levels), axis=0)
         rows[:, j] = levels
-        found[j] = (levels, ensemble.read(codec.write(rows), "the schema's levels")[:, j])
+        table = codec.write(rows)
+        codes = read_matrix(
+            table, ensemble.columns, named=ensemble.named, what="the schema's levels", reasons={}
+        )
+        found[j] = (levels, codes[:, j])
     return found
-
-
-def _coded(values: Floats, levels: Floats, codes: Floats, column: Column) -> Floats:
-    """Turn level numbers into an ensemble's codes; it reads itself what is none of the levels."""
-    place = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
-    out = codes[place]
-    other = levels[place] != values
-    if other.any():
-        out[other] = read_matrix(values[other][:, None], [column], named=False)[:, 0]
-    return np.asarray(out)
 
 
 def _say(wrong: Bools, what: str, names: Sequence[str], reasons: list[str]) -> list[str]:

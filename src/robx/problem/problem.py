@@ -22,6 +22,8 @@ from robx.problem.used_models import UsedModels
 from robx.robustness import Noise, Stability
 from robx.scenarios import read_labels
 from robx.schema import Codec, Rules, Schema
+from robx.schema.codec import Reading
+from robx.schema.guess import warn_of_guess
 from robx.tables import Category, Layout, count_rows
 from robx.trees import Model, import_model
 from robx.trees.rowwise import first_line, score_rows
@@ -38,7 +40,8 @@ class Problem:
         The rows that the model was trained on, or others like them: the support. Columns in the
         model's own units; missing values are legal where the model takes them.
     schema : Schema, optional
-        What may change. Guessed with `Schema.infer` unless given; look at ``problem.schema``.
+        What may change. Unless given, it is guessed as `Schema.infer` does, with a warning of the
+        category `GuessedSchema`; look at ``problem.schema``.
     target : label, optional
         The class that counts as accepted: of two classes the second unless given.
     threshold : float
@@ -100,12 +103,17 @@ class Problem:
         self.codec = Codec(ordered.features, layout)
         self.training = self.codec.read(X_train, "X_train")
         self.view = ModelView.of(self.model, self.codec, X_train, self.training)
+        ordered = _without_empty(ordered, self.training)
+        if schema is None:
+            ordered = ordered.with_guessed_ties(self.training)
+            warn_of_guess(ordered.features, [one.names for one in ordered.together])
         self.schema = ordered.fit_matrix(self.training)
-        _refuse_empty_columns(self.training, self.schema)
         rules = self.schema.rules(self.codec, self.training)
         self.gate = Gate(rules, self.view, self.threshold)
         score = self._score_of_training()
         usable = self.gate.keeps(self.training) & (score > self.threshold)
+        # What is no level may stay, but is nothing to lead others to.
+        usable &= ~self.view.unknown(self.training).any(axis=1)
         rows = np.ascontiguousarray(self.training[usable])
         self.support = Support(rows, score[usable], self.gate)
         self.labels = None if y_train is None else _labels_of(y_train, len(self.training))
@@ -129,21 +137,23 @@ class Problem:
 
     def read(self, X: Any, what: str = "X") -> Applicants:
         """Read and check applicants. Rows that the model would refuse have no score."""
-        matrix = self.codec.read(X, what)
+        read = self.codec.read_rows(X, what)
         self.view.check_form(X, what)
-        self.view.mark_missing(matrix)
-        return self.applicants(matrix)
+        self.view.mark_missing(read.matrix)
+        return self.applicants(read)
 
-    def applicants(self, matrix: Floats) -> Applicants:
+    def applicants(self, read: Reading) -> Applicants:
         """Give rows that were read already as applicants, scored and with their bounds."""
-        trouble = np.array(self.view.refusals(matrix), dtype=object)
+        matrix = read.matrix
+        refused = np.array(self.view.refusals(matrix, read.words), dtype=object)
+        trouble = np.where(read.trouble == "", refused, read.trouble)
         sound = np.flatnonzero(trouble == "")
         score = np.full(len(matrix), np.nan)
         score[sound], trouble[sound] = score_rows(
             lambda rows: self.gate.score(matrix[sound[rows]]), len(sound)
         )
         low, high = self.rules.bounds(matrix)
-        return Applicants(matrix, low, high, score, tuple(trouble))
+        return Applicants(matrix, low, high, score, tuple(trouble), read.words)
 
     def _score_of_training(self) -> Floats:
         """Score the training rows; what a black box raises is an error of the input."""
@@ -196,10 +206,12 @@ def _labels_of(y_train: Any, n_rows: int) -> NDArray[Any]:
     return labels
 
 
-def _refuse_empty_columns(rows: Floats, schema: Schema) -> None:
-    empty = ~np.isfinite(rows).any(axis=0)
-    if empty.any():
-        raise InvalidInput(
-            f"Column '{schema.names[int(empty.argmax())]}' of X_train has no value in any row, so "
-            "it has no scale. Drop it, or pass rows that have it."
-        )
+def _without_empty(schema: Schema, rows: Floats) -> Schema:
+    """Fix features that are missing in every row: nothing was seen that a change could lead to."""
+    empty = ~np.asarray(np.isfinite(rows).any(axis=0))
+    fixed = {
+        f.name: {"change": "none", "may_fill": False}
+        for f, is_empty in zip(schema.features, empty, strict=True)
+        if is_empty and f.group is None and (f.low is None or f.high is None)
+    }
+    return schema.override(fixed) if fixed else schema

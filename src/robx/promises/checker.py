@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from robx.answers import Counterfactuals, Status
+from robx.answers.origin import checked_date
 from robx.answers.status import ANSWERED
 from robx.errors import InvalidInput
 from robx.parameters import check_number
-from robx.promises.issued import IssuedAnswers, of_answers, of_table, opened, origin_in
-from robx.promises.result import Check
-from robx.tables import Category, take
+from robx.promises.folders import listed_answers
+from robx.promises.issued import IssuedAnswers, facts_in, of_answers, of_table, opened, origin_in
+from robx.promises.joined import joined
+from robx.promises.result import Check, Issued
+from robx.tables import Category, column_names, take
 from robx.trees import Model, import_model
 from robx.trees.rowwise import score_rows
 
@@ -27,17 +35,19 @@ def check(
     confidence: float = 0.95,
     threshold: float | None = None,
     target: Category | None = None,
+    date: str | None = None,
 ) -> Check:
     """Find out which of the issued answers a new model still accepts.
 
     Parameters
     ----------
-    answers : Counterfactuals, path or DataFrame
+    answers : Counterfactuals, path, DataFrame, or a list of these
         The answers that were issued; or a file that `Counterfactuals.save` wrote (`.json`,
-        `.parquet` or `.csv`), or its table.
+        `.parquet` or `.csv`), a folder of such files, or the table in one.
     model : fitted model, path, TreeEnsemble or BlackBox
-        The new model: anything that `robx.import_model` takes, with the same columns. A model that
-        does not know the names of its columns gets them in the order of the old model.
+        The new model: anything that `robx.import_model` takes, with the same columns or some of
+        them. A model that does not know the names of its columns gets them in the order of the old
+        model.
     confidence : float
         Confidence level of the interval around the share of kept promises.
     threshold : float, optional
@@ -45,13 +55,16 @@ def check(
         not state one.
     target : label, optional
         The class that counts as accepted; by default that of the answers.
+    date : str, optional
+        Date of the check, in the form of ISO 8601, to record. No clock is read.
 
     Returns
     -------
     Check
         `share` of the promises that are kept, with `low` and `high`, an interval for applicants
-        like these; `table` has a row for each applicant. A row that the model cannot read is not
-        kept.
+        like these; `table` has a row for each applicant, `by` counts by groups, and `save` writes
+        it all. A row that the model cannot read is not kept. Promises that were issued under this
+        very model are no evidence, and `share` counts them only if there are no others.
 
     Examples
     --------
@@ -69,18 +82,60 @@ def check(
     check_number(confidence, "confidence", "check", above=0, below=1)
     if threshold is not None:
         check_number(threshold, "threshold", "check", least=0, below=1)
+    when = None if date is None else checked_date(date, "check")
+    parts = [_opened(one, target, threshold) for one in listed_answers(answers)]
+    wanted = _common(parts, "target") if target is None else target
+    any_table = any(isinstance(part.answers, pd.DataFrame) for part in parts)
+    new = _imported(model, wanted, is_told=target is not None, is_table=any_table)
+    cutoff = _common(parts, "threshold") if threshold is None else threshold
+    judge = _Judge(
+        new,
+        {**new.about(), "file": _file_of(model)},
+        float(THRESHOLD if cutoff is None else cutoff),
+        float(confidence),
+        when,
+    )
+    return joined([judge.check(part) for part in parts])
+
+
+class _Part(NamedTuple):
+    """Some answers, opened, with what they state about themselves and the file that they are in."""
+
+    answers: Any
+    origin: Mapping[str, Any]
+    file: str | None
+
+
+def _opened(answers: Any, target: Category | None, threshold: float | None) -> _Part:
     given = opened(answers)
-    is_table = not isinstance(given, Counterfactuals)
+    file = Path(answers).name if isinstance(answers, str | os.PathLike) else None
+    if isinstance(given, Counterfactuals):
+        return _Part(given, given.origin, file)
     options = {"target": target, "threshold": threshold}
-    open_options = [name for name, value in options.items() if value is None]
-    origin = origin_in(given, open_options) if is_table else given.origin
-    wanted = origin.get("target") if target is None else target
-    new = _imported(model, wanted, is_told=target is not None, is_table=is_table)
-    cutoff = float(origin.get("threshold", THRESHOLD) if threshold is None else threshold)
-    if is_table:
-        return _checked(of_table(given), new, cutoff, confidence)
-    others = [_checked(of_answers(other), new, cutoff, confidence) for other in given.alternatives]
-    return _checked(of_answers(given), new, cutoff, confidence, tuple(others))
+    still_open = [name for name, value in options.items() if value is None]
+    return _Part(given, {**facts_in(given), **origin_in(given, still_open)}, file)
+
+
+def _common(parts: list[_Part], name: str) -> Any:
+    """Give what all answers state, or None; a new model has one threshold and one target."""
+    stated: list[tuple[Any, str | None]] = []
+    for part in parts:
+        value = part.origin.get(name)
+        if value is not None and value not in [one for one, _ in stated]:
+            stated.append((value, part.file))
+    if len(stated) > 1:
+        first, second = (f"{value!r} in {file or 'other answers'}" for value, file in stated[:2])
+        raise InvalidInput(
+            f"The answers state different values of '{name}': {first} and {second}. Pass that of "
+            f"the new model: {name}= (--{name})."
+        )
+    return stated[0][0] if stated else None
+
+
+def _file_of(model: Any) -> str | None:
+    """Name the file of a model, if it is one."""
+    path = model if isinstance(model, str | os.PathLike) else getattr(model, "path", None)
+    return Path(path).name if isinstance(path, str | os.PathLike) else None
 
 
 def _imported(model: Any, target: Category | None, *, is_told: bool, is_table: bool) -> Model:
@@ -100,45 +155,77 @@ def _imported(model: Any, target: Category | None, *, is_told: bool, is_table: b
         ) from error
 
 
-def _checked(
-    issued: IssuedAnswers,
-    model: Model,
-    threshold: float,
-    confidence: float,
-    alternatives: tuple[Check, ...] = (),
-) -> Check:
-    n = len(issued.status)
-    answered = np.array([status in ANSWERED for status in issued.status], dtype=bool)
-    _check_columns(issued.points, model)
-    score, reason = np.full(n, np.nan), np.full(n, "", dtype=object)
-    rows = np.flatnonzero(answered)
-    score[rows], reason[rows] = score_rows(
-        lambda some: model.score(take(issued.points, rows[some])), len(rows)
-    )
-    return Check(
-        applicants=issued.applicants,
-        status=issued.status,
-        promised=np.array([status == Status.OK for status in issued.status], dtype=bool),
-        kept=answered & (score > threshold),
-        score_before=issued.score,
-        score=score,
-        changes=issued.changes,
-        reason=tuple(reason),
-        threshold=threshold,
-        confidence=float(confidence),
-        model=model.about(),
-        alternatives=alternatives,
-    )
+@dataclass(frozen=True)
+class _Judge:
+    """A new model, and what counts as kept."""
+
+    model: Model
+    about: dict[str, Any]
+    threshold: float
+    confidence: float
+    date: str | None
+
+    def check(self, part: _Part) -> Check:
+        """Check some answers, and their alternatives."""
+        if not isinstance(part.answers, Counterfactuals):
+            return self._checked(of_table(part.answers), part)
+        others = [self._checked(of_answers(one), part) for one in part.answers.alternatives]
+        return self._checked(of_answers(part.answers), part, tuple(others))
+
+    def _checked(
+        self, issued: IssuedAnswers, part: _Part, alternatives: tuple[Check, ...] = ()
+    ) -> Check:
+        n = len(issued.status)
+        answered = np.array([status in ANSWERED for status in issued.status], dtype=bool)
+        columns, left_out = _columns(issued.points, self.model)
+        score, reason = np.full(n, np.nan), np.full(n, "", dtype=object)
+        rows = np.flatnonzero(answered)
+        score[rows], reason[rows] = score_rows(
+            lambda some: self.model.score(take(issued.points, rows[some], columns)), len(rows)
+        )
+        return Check(
+            applicants=issued.applicants,
+            status=issued.status,
+            promised=np.array([status == Status.OK for status in issued.status], dtype=bool),
+            kept=answered & (score > self.threshold),
+            score_before=issued.score,
+            score=score,
+            changes=issued.changes,
+            reason=tuple(reason),
+            threshold=self.threshold,
+            confidence=self.confidence,
+            model=self.about,
+            alternatives=alternatives,
+            issued=(self._issued(part, n),),
+            date=self.date,
+            left_out=left_out,
+            own=issued.own,
+            schema=issued.schema,
+        )
+
+    def _issued(self, part: _Part, n_rows: int) -> Issued:
+        digest = part.origin.get("model", {}).get("digest")
+        is_same = (
+            digest is not None
+            and digest == self.model.digest
+            and part.origin.get("threshold", self.threshold) == self.threshold
+        )
+        return Issued(part.file, part.origin.get("date"), digest, n_rows, is_same)
 
 
-def _check_columns(points: Any, model: Model) -> None:
-    """Refuse a model with other columns: it cannot be the successor of the old one."""
+def _columns(points: Any, model: Model) -> tuple[Sequence[str] | None, tuple[str, ...]]:
+    """Say which columns of the answers the new model takes, None for all, and which it lacks."""
     try:
         model.check_columns(points, "the table of answers")
     except InvalidInput as error:
+        have, known = column_names(points) or (), model.known_names
+        if known is not None and set(known) < set(have):
+            model.check_columns(take(points, np.arange(0), known), "the table of answers")
+            return known, tuple(name for name in have if name not in known)
         said = str(error)
         raise InvalidInput(
             f"The new model must take the columns of the answers. {said[:1].upper()}{said[1:]} "
-            "Pass a model that was trained on the same columns, and the .json or .parquet file of "
-            "the answers, which keep their types."
+            "Pass a model that was trained on these columns, or on some of them, and the .json or "
+            ".parquet file of the answers, which keep their types."
         ) from error
+    return None, ()

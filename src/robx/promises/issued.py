@@ -6,9 +6,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from robx.answers import Counterfactuals, Status
@@ -17,10 +19,8 @@ from robx.answers.origin import checked_origin, plain_label
 from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.files import existing_file, read_table
+from robx.schema import Schema
 from robx.tables import as_named_frame, in_order
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class IssuedAnswers:
     """What a check needs of issued answers, wherever they come from.
 
     The columns of `points` are in the order of the old model, for new models that do not know
-    their names.
+    their names. `own` are the applicants as they were, which flat tables do not have.
     """
 
     applicants: NDArray[Any]
@@ -36,6 +36,8 @@ class IssuedAnswers:
     status: NDArray[Any]
     score: Floats
     changes: tuple[str, ...]
+    own: pd.DataFrame | None = None
+    schema: Schema | None = None
 
 
 def opened(answers: Any) -> Any:
@@ -49,7 +51,8 @@ def opened(answers: Any) -> Any:
         return answers
     raise InvalidInput(
         "The 'answers' parameter of check must be Counterfactuals, a file that they were saved to, "
-        f"or their table. Got {type(answers).__name__} instead."
+        "a folder of such files, their table, or a list of these. Got "
+        f"{type(answers).__name__} instead."
     )
 
 
@@ -70,6 +73,8 @@ def of_answers(answers: Counterfactuals) -> IssuedAnswers:
         answers.status,
         answers.score,
         tuple("; ".join(change) for change in answers.changes),
+        nw.from_native(as_named_frame(answers.applicants, names), eager_only=True).to_pandas(),
+        answers.schema,
     )
 
 
@@ -114,3 +119,14 @@ def origin_in(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
         if len(values) == 1 and values.notna().all():
             said[name] = plain_label(values.iloc[0])
     return checked_origin(said)
+
+
+def facts_in(table: pd.DataFrame) -> dict[str, Any]:
+    """Read from the flat table of answers what may differ between rows, where it does not."""
+    said = {}
+    for name in ("model", "date"):
+        values = set(table.get(f"{PREFIX}{name}", ()))
+        if len(values) == 1 and not pd.isna(one := values.pop()):
+            said[name] = str(one)
+    digest = said.pop("model", None)
+    return {**said, "model": {"digest": digest}} if digest else said

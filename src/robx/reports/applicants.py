@@ -13,6 +13,7 @@ from robx.answers.status import ANSWERED
 from robx.promises import Check
 from robx.reports.figures import counted, number, plain
 from robx.reports.outcomes import OUTCOMES, ends, outcome_of
+from robx.reports.settings import about_stability
 
 Plain = dict[str, Any]
 
@@ -90,6 +91,7 @@ def _said(row: Plain, n_models: int | None) -> str:
 def about_rows(answers: Counterfactuals) -> list[str]:
     """Say how to read the rows."""
     said = [f"Cost is {UNITS[answers.norm]}. Score and stability are those of the answer."]
+    said[0] += about_stability(answers)
     certificate = answers.certificate
     if certificate is not None:
         models = f"how many of {certificate.n_models} retrained models accept"

@@ -4,34 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from robx.answers import Status
+from robx.answers import Counterfactuals, Status
 from robx.metrics import percent
+from robx.reports.applicants import asked_of_people
 from robx.reports.figures import counted, number
 from robx.reports.outcomes import UNREADABLE, rest
+from robx.reports.settings import about_schema, n_tests, tests_of
 
 Plain = dict[str, Any]
+#: All of fewer applicants may well be accepted.
+MANY = 5
 
 
-def headline(
-    counts: dict[str, int], asked: Plain, validity: list[Plain], n_models: int | None, n_tests: int
-) -> Plain:
+def headline(answers: Counterfactuals, counts: dict[str, int], validity: list[Plain]) -> Plain:
     """Put the outcome in a few sentences and a few large numbers.
 
-    Of people by status, `asked_of_people`, `validity`, the models behind the certificate, if there
-    is one, and the number of tests that answers had to pass.
+    Of answers, of the number of people by status, and of `validity`.
     """
+    asked, tests, assumed = asked_of_people(answers), n_tests(answers), _assumed(answers)
+    certificate = answers.certificate
+    n_models = None if certificate is None else certificate.n_models
     unread = counts.get(UNREADABLE, 0)
     everyone, accepted = sum(counts.values()) - unread, counts.get(Status.ACCEPTED, 0)
     declined, ok = everyone - accepted, counts.get(Status.OK, 0)
     if declined == 0:
-        said = _unread(unread) if everyone else []
-        return {"lead": _nobody(everyone, unread), "sentences": said, "numbers": []}
-    if not n_tests and counts.get(Status.UNSTABLE):  # which did not pass a test, so there was one
-        n_tests = 2
-    passes = ["", " and passes the test of stability", " and passes every test"][min(n_tests, 2)]
+        said = [*_turned(answers, everyone), *(_unread(unread) if everyone else [])]
+        lead = _nobody(everyone, unread)
+        return {"lead": lead, "sentences": [*assumed, *said], "numbers": []}
+    if not tests and counts.get(Status.UNSTABLE):  # which did not pass a test, so there was one
+        tests = 2
+    passes = ["", " and passes the test of stability", " and passes every test"][min(tests, 2)]
     return {
         "lead": f"{_declined(declined, everyone)} {_found(ok, declined, passes)}",
-        "sentences": [*_sure(validity, n_models, ok), *rest(counts), *_unread(unread)],
+        "sentences": [
+            *assumed,
+            *_sure(validity, n_models, ok),
+            *rest(counts),
+            *_unread(unread),
+            *([tests_of(answers)] if ok and tests_of(answers) else []),
+        ],
         "numbers": [
             _figure(f"{declined:,}", "declined", f"of {counted(everyone, 'applicant')}"),
             _figure(f"{ok:,}", "answered", f"{percent(ok / declined)} of the declined"),
@@ -39,6 +50,20 @@ def headline(
             *_shares(validity, n_models),
         ],
     }
+
+
+def _assumed(answers: Counterfactuals) -> list[str]:
+    """Say what was taken for granted: which outcome is wanted, and a schema that was guessed."""
+    wanted, guessed = answers.origin.get("wanted"), about_schema(answers)
+    return [*([f"Applicants want: {wanted}."] if wanted else []), *([guessed] if guessed else [])]
+
+
+def _turned(answers: Counterfactuals, everyone: int) -> list[str]:
+    """Doubt that everybody is accepted, if they are many."""
+    if everyone < MANY or "target" not in answers.origin:
+        return []
+    said = f"This is nearly always the wrong way round: class {answers.origin['target']!r} counts "
+    return [f"{said}as accepted here. It may be the outcome that applicants want to avoid."]
 
 
 def _nobody(everyone: int, unread: int) -> str:
@@ -113,15 +138,25 @@ def _effort(asked: Plain) -> list[Plain]:
 
 
 def _shares(validity: list[Plain], n_models: int | None) -> list[Plain]:
-    """Show the share of the certificate, and that of the last check."""
+    """Show the share of the certificate, and that of the worst check."""
     one = "of answers accepted by the retrained model"
     models = one if n_models == 1 else "of retrained models accept"
     certified = [(row, models) for row in validity if row["source"] == "certificate"][:1]
     checks = [row for row in validity if row["source"] == "check" and row["said"]]
+    worst = sorted(checks, key=lambda row: float(row["value"]))[:1]
+    of_all = f" by the worst of {len(checks)} new models" if len(checks) > 1 else ""
     return [
-        _figure(row["said"], name, f"{100 * row['level']:g}% interval {row['between']}", sure=True)
-        for row, name in (*certified, *((row, "of promises kept") for row in checks[-1:]))
+        _figure(row["said"], name, f"{_named(row)}{_between(row)}", sure=True)
+        for row, name in (*certified, *((row, f"of promises kept{of_all}") for row in worst))
     ]
+
+
+def _between(row: Plain) -> str:
+    return f"{100 * row['level']:g}% interval {row['between']}"
+
+
+def _named(row: Plain) -> str:
+    return f"{row['file']}; " if row["file"] else ""
 
 
 def _figure(value: str, label: str, note: str, *, sure: bool = False) -> Plain:

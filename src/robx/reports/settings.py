@@ -14,6 +14,9 @@ Plain = dict[str, Any]
 Pair = dict[str, str]
 #: What is recorded of the data and of retrained models, and what a report calls it.
 DATA = {
+    "date": "answers issued on",
+    "wanted": "outcome that applicants want",
+    "schema": "schema",
     "n_applicants": "applicants",
     "n_support": "training rows",
     "n_models": "retrained models",
@@ -23,6 +26,8 @@ DATA = {
 }
 #: Shown with commas.
 COUNTS = ("applicants", "training rows")
+#: How the schema came about, by the word for it in `Counterfactuals.origin`.
+SCHEMAS = {"guessed": "guessed from the training rows", "given": "given"}
 STABILITY = (
     "Stability of an answer: the mean minus the standard deviation of the model's score over many "
     "copies of the answer with small random changes. A high value means that the model scores "
@@ -36,6 +41,8 @@ MODEL = {
     "n_features": "features",
     "digest": "digest",
 }
+#: The same of a new model that was checked.
+NEW_MODEL = {"file": "file", **MODEL, "date": "checked on"}
 #: Characters that tell one digest from another.
 DIGEST = 12
 #: Longer lists are counted, not shown.
@@ -53,6 +60,40 @@ def n_tests(answers: Counterfactuals) -> int:
     return 0 if tau_of(answers) is None else 1 + len(answers.measured)
 
 
+def tests_of(answers: Counterfactuals) -> str:
+    """Say in one sentence what answers were tested for, if it was more than stability."""
+    reason = answers.settings.get("tau_reason")
+    if n_tests(answers) < 2 or not reason:
+        return ""
+    return f"The tests of an answer: stability {reason}."
+
+
+def about_stability(answers: Counterfactuals) -> str:
+    """Explain the column of stabilities where it stands: what it is, and what was asked for."""
+    said = (
+        " Stability is the mean minus the standard deviation of the model's score over many copies "
+        "of the answer with small random changes. It is not a probability of acceptance"
+    )
+    tau, why = tau_of(answers), answers.settings.get("why")
+    if tau is None:
+        return f"{said}, and no minimum was asked for."
+    said += f": an answer of low stability can be a good one. Here it had to reach {tau:.3g}"
+    if n_tests(answers) > 1:
+        return f"{said}, as one of several tests{f': {why}' if why else ''}."
+    return f"{said}."
+
+
+def about_schema(answers: Counterfactuals) -> str:
+    """Say that nobody has stated what may change, where that is so."""
+    if answers.origin.get("schema") != "guessed":
+        return ""
+    return (
+        "The schema was guessed from the training rows: nobody has stated which features "
+        "applicants can change, and in which direction. Do not issue these answers before somebody "
+        "has."
+    )
+
+
 def chosen(answers: Counterfactuals) -> Plain:
     """Say how the answers were found: the method, its test, the reason for it, every setting.
 
@@ -62,6 +103,8 @@ def chosen(answers: Counterfactuals) -> Plain:
     settings, origin, tau = dict(answers.settings), answers.origin, tau_of(answers)
     reason, why, terms = (settings.pop(name, None) for name in ("tau_reason", "why", "terms"))
     says = [f"The answers were found by the method {answers.method}."]
+    if "wanted" in origin:
+        says.append(f"Applicants want: {origin['wanted']}.")
     if "threshold" in origin:
         class_ = f" for class {origin['target']!r}" if origin.get("target") is not None else ""
         says.append(f"Accepted means a score{class_} above {origin['threshold']:g}.")
@@ -88,12 +131,13 @@ def provenance(answers: Counterfactuals, checks: Sequence[Check] = ()) -> Plain:
     """Say which model, data, software and rules the answers come from, as far as recorded."""
     origin, schema = answers.origin, answers.schema
     known = {**origin, "n_applicants": len(answers)}
+    known["schema"] = SCHEMAS.get(str(origin.get("schema")))
     if answers.certificate is not None:
         known["n_certifying"] = answers.certificate.n_models
     return {
         "model": _pairs(origin.get("model", {}), MODEL),
         "data": _pairs(known, DATA),
-        "checks": [_pairs(check.model, MODEL) for check in checks],
+        "checks": [_pairs({**check.model, "date": check.date}, NEW_MODEL) for check in checks],
         "versions": [_pair(name, str(value)) for name, value in origin.get("versions", {}).items()],
         "schema": [
             {

@@ -12,7 +12,7 @@ from robx.reports.headline import headline
 from robx.reports.limits import limits
 from robx.reports.outcomes import outcomes, reasons
 from robx.reports.pictures import picture_tables
-from robx.reports.settings import chosen, n_tests, provenance
+from robx.reports.settings import chosen, provenance
 from robx.reports.validity import about_validity, validity
 
 FORMAT = 3
@@ -41,7 +41,6 @@ def summarize(
     Parameters are those of `robx.report`, checked.
     """
     ended = outcomes(answers)
-    asked = asked_of_people(answers)
     sure = validity(answers, checks, evaluation)
     certificate = answers.certificate
     n_models = None if certificate is None else certificate.n_models
@@ -50,10 +49,10 @@ def summarize(
         "robx_report": FORMAT,
         "title": title,
         "date": date,
-        "headline": headline(counts, asked, sure, n_models, n_tests(answers)),
+        "headline": headline(answers, counts, sure),
         "outcomes": ended,
         "reasons": reasons(answers),
-        "asked": asked,
+        "asked": asked_of_people(answers),
         "validity": sure,
         "about_validity": about_validity(answers, sure, evaluation),
         "pictures": picture_tables(answers, evaluation, stability),

@@ -10,6 +10,7 @@ import numpy as np
 from robx.answers import Counterfactuals
 from robx.metrics import Interval, jeffreys, percent
 from robx.promises import Check
+from robx.promises.sentences import NEW
 from robx.reports.figures import between, counted, plain
 from robx.reports.settings import about_model
 
@@ -23,7 +24,8 @@ def validity(answers: Counterfactuals, checks: Sequence[Check], evaluation: Any)
     """List every share of answers that hold, with its interval and what it means.
 
     Each has a ``source`` ("certificate", "check" or "evaluation"), ``name``, ``value``, ``low``,
-    ``high``, ``level``, what to show of these, ``words``, and the ``model`` that was checked.
+    ``high``, ``level``, what to show of these, ``words``, and the ``model`` that was checked, with
+    its ``file``.
     """
     return [
         *_certified(answers),
@@ -79,10 +81,13 @@ def _certified(answers: Counterfactuals) -> list[Plain]:
 
 
 def _checked(check: Check, place: int, n: int) -> Plain:
-    own = f"new model {place + 1}" if n > 1 else "the new model"
-    interval = Interval(check.share, check.low, check.high)
+    own = f"new model {place + 1}" if n > 1 else NEW
+    own += f" ({check.name})" if check.name else ""
+    # Of the model that the answers were issued under, a share is no evidence.
+    shown = check.is_evidence or not check.promised.any()
+    interval = Interval(*((check.share, check.low, check.high) if shown else (np.nan,) * 3))
     row = _row("check", f"Kept by {own}", interval, check.say(own), check.confidence)
-    return {**row, "model": about_model(check.model)}
+    return {**row, "model": about_model(check.model), "file": check.name}
 
 
 def _evaluated(evaluation: Any) -> list[Plain]:
@@ -113,5 +118,5 @@ def _row(source: str, name: str, interval: Interval, words: str, level: float = 
     value, low, high = map(plain, interval)
     shown = SAME if low is not None and low == high else between(low, high)
     figures = {"value": value, "low": low, "high": high, "level": level}
-    said = {"said": percent(value), "between": shown, "words": words, "model": ""}
+    said = {"said": percent(value), "between": shown, "words": words, "model": "", "file": ""}
     return {"source": source, "name": name, **figures, **said}

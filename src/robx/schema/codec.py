@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from robx.arrays import Floats, same
 from robx.errors import InvalidInput
 from robx.schema.feature import Feature
+from robx.schema.unlisted import Unlisted, Word, Words, unlisted_number
 from robx.tables import (
     Column,
     Layout,
@@ -24,6 +24,25 @@ from robx.tables import (
     rewrite_and_read,
     write,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table as numbers, row by row.
+
+    Parameters
+    ----------
+    matrix : (n, d) float64
+        NaN where a cell is missing or cannot be read.
+    trouble : (n,) object
+        Why a row cannot be read, in words; empty where nothing is wrong.
+    words : dict
+        The values that are no level, by column and number: hold them as long as the matrix.
+    """
+
+    matrix: Floats
+    trouble: NDArray[Any]
+    words: Words
 
 
 @dataclass(frozen=True)
@@ -51,12 +70,13 @@ class Codec:
             self.features, self._storage, self.holds_labels, strict=True
         ):
             known = labels or storage.is_boolean or (storage.is_number and not storage.is_half)
-            if not known:
+            if not (known or storage.is_object):
                 raise InvalidInput(
                     f"Column '{feature.name}' must hold numbers of 32 bits or more, booleans, text "
                     f"or categories. Got {storage.dtype}."
                 )
-            if labels and feature.levels is None:
+            # A column that is missing in every row has no levels either, and may be any dtype.
+            if labels and feature.levels is None and feature.change != "none":
                 raise InvalidInput(
                     f"Column '{feature.name}' holds text or categories, so its feature must be "
                     f"ordinal or categorical with levels. Got {feature.kind}."
@@ -76,17 +96,30 @@ class Codec:
     def _ordered(self) -> Layout:
         """The layout with its columns in the order of the features, in which arrays come."""
         places = [self.layout.names.index(f.name) for f in self.features]
+        columns = [
+            replace(storage, categories=feature.levels or ()) if storage.is_text else storage
+            for feature, storage in zip(self.features, self._storage, strict=True)
+        ]
         return replace(
             self.layout,
             names=tuple(self.layout.names[place] for place in places),
-            columns=tuple(self._storage),
+            columns=tuple(columns),
             labels=tuple(self.layout.labels[place] for place in places),
         )
 
     @cached_property
     def holds_labels(self) -> NDArray[np.bool_]:
-        """Columns of text or a category dtype: (d,) bool."""
-        return np.array([s.is_text or s.is_category for s in self._storage], dtype=bool)
+        """Columns of text or a category dtype: (d,) bool.
+
+        A column of objects holds what its feature says: text if it has levels, else numbers.
+        """
+        return np.array(
+            [
+                s.is_category or (s.is_text and not (s.is_object and f.levels is None))
+                for f, s in zip(self.features, self._storage, strict=True)
+            ],
+            dtype=bool,
+        )
 
     @cached_property
     def whole(self) -> NDArray[np.bool_]:
@@ -104,18 +137,77 @@ class Codec:
         return np.array([_storable(storage) for storage in self._storage], dtype=np.float64).T
 
     def read(self, X: Any, what: str) -> Floats:
-        """Read a table: (n, d) float64, never the caller's own memory."""
-        columns = [
-            Column(f.name, len(f.levels), f.levels, by_value=True)
-            if labels and f.levels is not None
-            else Column(f.name)
-            for f, labels in zip(self.features, self.holds_labels, strict=True)
-        ]
-        matrix = read_matrix(X, columns, named=self.layout.named, what=what)
-        matrix = np.array(matrix, dtype=np.float64, order="C")
-        for j in np.flatnonzero(self.holds_labels):
-            matrix[:, j] = _looked_up(matrix[:, j], self.features[j].level_numbers)
+        """Read a table: (n, d) float64, never the caller's own memory.
+
+        A cell that cannot be read is an error. Values that are no level are kept by the codec.
+        """
+        matrix, words = self._read(X, what, None)
+        self._kept.update(words)
         return matrix
+
+    def read_rows(self, X: Any, what: str) -> Reading:
+        """Read a table of which some rows may be in trouble; see `Reading`."""
+        reasons: dict[int, str] = {}
+        matrix, words = self._read(X, what, reasons)
+        trouble = np.full(len(matrix), "", dtype=object)
+        for row, reason in reasons.items():
+            trouble[row] = reason
+        return Reading(matrix, trouble, words)
+
+    def _read(self, X: Any, what: str, reasons: dict[int, str] | None) -> tuple[Floats, Words]:
+        words: dict[tuple[int, float], Word] = {}
+        labels = np.flatnonzero(self.holds_labels).tolist()
+        matrix = read_matrix(
+            X,
+            [Column(f.name, by_value=not _has_words(f)) for f in self.features],
+            named=self.layout.named,
+            what=what,
+            reasons=reasons,
+            spell={j: partial(self._number, words, j) for j in labels},
+        )
+        return np.array(matrix, dtype=np.float64, order="C"), words
+
+    def _number(self, words: dict[tuple[int, float], Word], j: int, value: Any) -> float:
+        """Give the number of a value of a text or category column."""
+        number = self._numbers_of_levels[j].get(value)
+        if number is None:
+            number = unlisted_number(value, self.features[j])
+            words[j, number] = self.unlisted.word(j, number, value)
+        return number
+
+    @cached_property
+    def unlisted(self) -> Unlisted:
+        """The values that are no level, of tables that are in use."""
+        return Unlisted()
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, float], Word]:
+        return {}
+
+    @cached_property
+    def _numbers_of_levels(self) -> dict[int, dict[Any, float]]:
+        return {
+            j: dict(zip(f.levels or (), f.level_numbers, strict=True))
+            for j, f in enumerate(self.features)
+            if self.holds_labels[j]
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what makes a codec, and the values that it keeps: rows in use are not copied."""
+        kept = [(j, number, word.value) for (j, number), word in self._kept.items()]
+        return {"features": self.features, "layout": self.layout, "kept": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(features=state["features"], layout=state["layout"])
+        for j, number, value in state["kept"]:
+            self._kept[j, number] = self.unlisted.word(j, number, value)
+
+    def holds_unlisted(self, matrix: Floats) -> NDArray[np.bool_]:
+        """Tell which cells of text and category columns hold a value that is no level: (n, d)."""
+        out = np.zeros(matrix.shape, dtype=bool)
+        for j, numbers in self._numbers_of_levels.items():
+            out[:, j] = ~np.isnan(matrix[:, j]) & ~np.isin(matrix[:, j], list(numbers.values()))
+        return out
 
     def as_trained(self, X: Any) -> Any:
         """Give a table with its columns as the training table has them.
@@ -137,10 +229,12 @@ class Codec:
     def _values_of(self, j: int, numbers: Floats) -> NDArray[Any]:
         if not self.holds_labels[j]:
             return numbers
-        feature = self.features[j]
-        word = dict(zip(feature.level_numbers, feature.levels or (), strict=True))
+        known = {number: level for level, number in self._numbers_of_levels[j].items()}
+        for number in set(numbers.tolist()).difference(known):
+            word = self.unlisted.find(j, number)
+            known[number] = None if word is None else word.value
         out = np.empty(len(numbers), dtype=object)
-        out[:] = [word.get(number) for number in numbers.tolist()]
+        out[:] = [known.get(number) for number in numbers.tolist()]
         return out
 
     def write(self, matrix: Floats) -> Any:
@@ -159,6 +253,10 @@ class Codec:
         return rewrite_and_read(X, self._ordered, changed, self.values(after), after)
 
 
+def _has_words(feature: Feature) -> bool:
+    return any(isinstance(level, str) for level in feature.levels or ())
+
+
 def _storable(storage: Storage) -> tuple[float, float]:
     if storage.is_boolean:
         return 0.0, 1.0
@@ -167,11 +265,3 @@ def _storable(storage: Storage) -> tuple[float, float]:
         most = float(limits.max)  # rounded up where float64 does not hold it
         return float(limits.min), most if int(most) == limits.max else np.nextafter(most, 0.0)
     return -np.inf, np.inf
-
-
-def _looked_up(places: Floats, numbers: Sequence[float]) -> Floats:
-    """Turn places among the levels into the levels' numbers; NaN stays."""
-    out = np.full(len(places), np.nan)
-    known = ~np.isnan(places)
-    out[known] = np.asarray(numbers)[places[known].astype(np.int64)]
-    return out

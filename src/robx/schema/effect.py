@@ -114,8 +114,9 @@ class Effects(Constraint):
     ----------
     effects : sequence of Effect
     names : d names of columns
-    low, high : (d,) float64
-        What the columns may hold: stated ranges, and what their dtypes can store.
+    limits : function
+        What the columns may hold for applicants (n, d), two arrays like them: stated ranges, limits
+        relative to what the applicants have, and what the columns' dtypes can store.
     on_grid : function
         Brings values of one column, (n,), onto what it can hold: ``on_grid(j, wanted, own)``.
     """
@@ -124,8 +125,7 @@ class Effects(Constraint):
         self,
         effects: Sequence[Effect],
         names: Sequence[str],
-        low: Floats,
-        high: Floats,
+        limits: Callable[[Floats], tuple[Floats, Floats]],
         on_grid: Callable[[int, Floats, Floats], Floats],
     ) -> None:
         place = {name: j for j, name in enumerate(names)}
@@ -137,7 +137,7 @@ class Effects(Constraint):
         self.matrix = np.array(rows).reshape(len(rows), len(names))
         self.follows = np.zeros(len(names), dtype=bool)
         self.follows[self.targets] = True
-        self._low, self._high, self._on_grid = low, high, on_grid
+        self._limits, self._on_grid = limits, on_grid
 
     def from_last(self) -> list[tuple[int, Floats]]:
         """Columns that follow with the factors of their causes, no cause before its effect."""
@@ -154,10 +154,11 @@ class Effects(Constraint):
         """See `Constraint.broken`: another value than follows, or one that may not be."""
         followed = Z.copy()
         self.settle(followed, X)
+        low, high = self._limits(X)
         out = np.empty((len(Z), len(self.targets)), dtype=bool)
         for k, j in enumerate(self.targets):
             z = Z[:, j]
-            beyond = (z < self._low[j]) | (z > self._high[j])
+            beyond = (z < low[:, j]) | (z > high[:, j])
             out[:, k] = ~same(followed[:, j], z) | (beyond & ~same(z, X[:, j]))
         return out
 

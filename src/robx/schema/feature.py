@@ -5,18 +5,32 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import InitVar, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from robx.errors import InvalidInput
+from robx.schema import relative
 from robx.tables import Category
 
 Kind = Literal["continuous", "integer", "ordinal", "categorical", "onehot"]
 Change = Literal["any", "increase", "decrease", "none"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CHANGES: tuple[Change, ...] = get_args(Change)
+ChangeWord = Literal["free", "may only rise", "may only fall", "fixed"]
+#: How tables name the ways to change; both are understood.
+CHANGE_WORDS: dict[ChangeWord, Change] = {
+    "free": "any",
+    "may only rise": "increase",
+    "may only fall": "decrease",
+    "fixed": "none",
+}
+
+#: Fields that hold numbers.
+NUMBERS = (
+    *("low", "high", "max_increase", "max_decrease", "resolution", "scale", "noise", "weight"),
+)
 
 
 @dataclass(frozen=True)
@@ -31,12 +45,20 @@ class Feature:
         Real numbers; integers; ordered levels; categories without an order; or one 0/1 column of
         a group in which one column is set.
     change : {"any", "increase", "decrease", "none"}
-        In which direction the value may change. "none" is an immutable feature.
+        In which direction the value may change. "none" is an immutable feature. The words that
+        tables show are understood, too: "free", "may only rise", "may only fall" and "fixed".
     low, high : float, optional
         Minimum and maximum that a change may lead to. An applicant's own value may stay as it is,
         also outside of this range.
+    max_increase, max_decrease : float, optional
+        By how much the value may rise and fall from what the applicant has: in the column's units,
+        or in levels of an ordinal feature.
+    within : float or str, optional
+        Both `max_increase` and `max_decrease`: a number, or text such as "2 years" with the `unit`.
+    unit : str, optional
+        What a continuous or integer column is measured in, such as "years", for words.
     resolution : float, optional
-        Continuous features move to whole multiples of this.
+        Continuous and integer features move to whole multiples of this.
     levels : sequence or mapping, optional
         For ordinal and categorical features: the values as they are in the table, ordinal ones
         from lowest to highest. A mapping gives each value a label. An applicant may keep a number
@@ -45,8 +67,9 @@ class Feature:
         The labels of `levels`, if these are not given as a mapping.
     group : str, optional
         The one-hot group that the column belongs to.
-    scale : float, optional
-        One unit of cost and of noise. Unless given, the range of the column in the training table.
+    scale : float or "range", optional
+        One unit of cost and of noise; "range" is the range of the column in the training table.
+        Unless given, it is this range, cut where outliers stretch it (see `Schema.fit`).
     noise : float, optional
         Unit of noise where it differs from `scale`; 0 keeps the column fixed in the stability test.
         Categories and one-hot columns never get noise.
@@ -66,20 +89,28 @@ class Feature:
 
     name: str
     kind: Kind = "continuous"
-    change: Change = "any"
+    change: Change | ChangeWord = "any"
     low: float | None = None
     high: float | None = None
     resolution: float | None = None
     levels: tuple[Category, ...] | None = None
     labels: tuple[str, ...] | None = None
     group: str | None = None
-    scale: float | None = None
+    scale: float | Literal["range"] | None = None
     noise: float | None = None
     weight: float = 1.0
     may_fill: bool = False
+    max_increase: float | None = None
+    max_decrease: float | None = None
+    unit: str | None = None
+    within: InitVar[float | str | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, within: float | str | None) -> None:
         _take_levels(self)
+        for words, change in CHANGE_WORDS.items():
+            if self.change == words:
+                object.__setattr__(self, "change", change)
+        _take_within(self, within)
         for complaint in _complaints(self):
             raise InvalidInput(f"Feature {self.name!r}: {complaint}.")
 
@@ -95,7 +126,8 @@ class Feature:
         """Unit of its noise; 0 for what has no distances, None where its scale is not known yet."""
         if not self.is_number:
             return 0.0
-        return self.scale if self.noise is None else self.noise
+        scale = self.scale if isinstance(self.scale, float) else None
+        return scale if self.noise is None else self.noise
 
     @property
     def level_numbers(self) -> tuple[float, ...]:
@@ -121,12 +153,19 @@ class Feature:
             return str(int(number))
         return np.format_float_positional(float(f"{number:.6g}"), trim="-")
 
+    def say_with_unit(self, number: float) -> str:
+        """Put a value in words, with its unit if there is one."""
+        known = self.unit is not None and math.isfinite(number)
+        return f"{self.say(number)} {self.unit}" if known else self.say(number)
+
     def constraint(self) -> str:
         """Name what may be done to it, in words."""
-        ways = {"none": "fixed", "increase": "may only rise", "decrease": "may only fall"}
-        parts = [ways[self.change]] if self.change in ways else []
+        parts: list[str] = [
+            w for w, change in CHANGE_WORDS.items() if change == self.change != "any"
+        ]
         if self.change == "none" and self.may_fill:
             parts = ["fixed, but may be filled in"]
+        parts += relative.words(self)
         if self.low is not None and self.high is not None:
             parts.append(f"from {self.say(self.low)} to {self.say(self.high)}")
         elif self.low is not None:
@@ -141,12 +180,15 @@ class Feature:
 
     def replaced(self, **changes: Any) -> Feature:
         """Return a copy with some of its fields changed."""
-        unknown = [name for name in changes if name not in {f.name for f in fields(self)}]
+        known = [*(f.name for f in fields(self)), "within"]
+        unknown = [name for name in changes if name not in known]
         if unknown:
-            known = ", ".join(f.name for f in fields(self) if f.name != "name")
-            raise InvalidInput(f"A feature has no {unknown[0]!r}. It has {known}.")
+            others = ", ".join(name for name in known if name != "name")
+            raise InvalidInput(f"A feature has no {unknown[0]!r}. It has {others}.")
         if "levels" in changes and "labels" not in changes:
             changes["labels"] = None
+        if changes.setdefault("within", None) is not None:
+            changes = {"max_increase": None, "max_decrease": None, **changes}
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -180,11 +222,27 @@ def _take_levels(feature: Feature) -> None:
     for name in ("name", "group"):
         if isinstance(value := getattr(feature, name), str):
             object.__setattr__(feature, name, str(value))
-    for name in ("low", "high", "resolution", "scale", "noise", "weight"):
+    for name in NUMBERS:
         value = _plain(getattr(feature, name))
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if is_number and abs(value) <= sys.float_info.max:
             object.__setattr__(feature, name, float(value))
+
+
+def _take_within(feature: Feature, within: float | str | None) -> None:
+    """Turn `within` into the two limits that it stands for."""
+    if within is None:
+        return
+    read = relative.amount(within, feature.unit if isinstance(feature.unit, str) else None)
+    if isinstance(read, str):
+        raise InvalidInput(f"Feature {feature.name!r}: {read}.")
+    if feature.max_increase is not None or feature.max_decrease is not None:
+        raise InvalidInput(
+            f"Feature {feature.name!r}: within is both max_increase and max_decrease. State it, or "
+            "these, but not both."
+        )
+    object.__setattr__(feature, "max_increase", read)
+    object.__setattr__(feature, "max_decrease", read)
 
 
 def _plain(value: Any) -> Any:
@@ -202,24 +260,30 @@ def _complaints(f: Feature) -> Iterable[str]:
     if f.kind not in KINDS:
         yield f"kind must be one of {', '.join(KINDS)}. Got {f.kind!r}"
     if f.change not in CHANGES:
-        yield f"change must be one of {', '.join(CHANGES)}. Got {f.change!r}"
-    for name in ("low", "high", "resolution", "scale", "noise", "weight"):
+        known = ", ".join((*CHANGES, *CHANGE_WORDS))
+        yield f"change must be one of {known}. Got {f.change!r}"
+    for name in NUMBERS:
         value = getattr(f, name)
-        is_none = value is None and name != "weight"
+        is_none = (value is None and name != "weight") or (name == "scale" and value == "range")
         if not is_none and (not isinstance(value, float) or not math.isfinite(value)):
             yield f"{name} must be a finite number. Got {value!r}"
     if not isinstance(f.may_fill, bool):
         yield f"may_fill must be true or false. Got {f.may_fill!r}"
     yield from _number_complaints(f)
+    yield from relative.complaints(f)
     yield from _level_complaints(f)
 
 
 def _number_complaints(f: Feature) -> Iterable[str]:
     if f.low is not None and f.high is not None and f.low > f.high:
         yield f"low must not be above high. Got {f.low:g} and {f.high:g}"
-    if f.resolution is not None and (f.resolution <= 0 or f.kind != "continuous"):
-        yield f"a resolution is a positive step of a continuous feature. Got {f.resolution!r}"
-    if f.scale is not None and f.scale <= 0:
+    if f.resolution is not None:
+        if f.resolution <= 0 or f.kind not in {"continuous", "integer"}:
+            got = f"Got {f.resolution:g} for a feature that is {f.kind}"
+            yield f"a resolution is a positive step of a continuous or integer feature. {got}"
+        elif f.kind == "integer" and f.resolution != round(f.resolution):
+            yield f"the resolution of an integer feature is an integer. Got {f.resolution:g}"
+    if isinstance(f.scale, float) and f.scale <= 0:
         yield f"scale must be positive. Got {f.scale:g}"
     if f.noise is not None and f.noise < 0:
         yield f"noise must not be negative. Got {f.noise:g}"

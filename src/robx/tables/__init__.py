@@ -1,12 +1,15 @@
 """Tables, both ways: any frame or array in, numbers inside, the same kind out.
 
-`frames` tells which library a table is of, `reader` makes one float64 matrix of it. `storage` and
-`columns` know how single columns are stored; `writer` puts points back into a table of the user's
-kind, and `serialization` turns tables into plain data for JSON and back.
+`frames` tells which library a table is of, `reader` makes one float64 matrix of it: `column` says
+what a model wants, `codes` reads text and categories, `cells` single cells. `storage` and `columns`
+know how single columns are stored; `writer` puts points back into a table of the user's kind, and
+`serialization` turns tables into plain data for JSON and back.
 """
 
 from __future__ import annotations
 
+from robx.tables.codes import read_label
+from robx.tables.column import Category, Column
 from robx.tables.frames import (
     as_named_frame,
     as_pandas,
@@ -18,9 +21,8 @@ from robx.tables.frames import (
     take,
 )
 from robx.tables.reader import (
-    Category,
-    Column,
     check_columns,
+    column_values,
     distinct_values,
     number_column,
     read_matrix,
@@ -38,6 +40,7 @@ __all__ = [
     "as_pandas",
     "check_columns",
     "column_names",
+    "column_values",
     "count_rows",
     "distinct_values",
     "in_order",
@@ -45,6 +48,7 @@ __all__ = [
     "pack",
     "parts",
     "positions",
+    "read_label",
     "read_matrix",
     "rewrite",
     "rewrite_and_read",

@@ -33,6 +33,31 @@ def as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
+def plain_array(X: Any, what: str) -> NDArray[Any]:
+    """Give what is not a frame as an array: of objects where numpy would make text of numbers."""
+    try:
+        given = np.ma.asarray(X, np.float64).filled(np.nan) if np.ma.isMA(X) else np.asarray(X)
+    except (TypeError, ValueError) as error:
+        # A cell that holds a list has no place in a table of numbers, but the others do.
+        rows = [list(row) for row in X if isinstance(row, list | tuple)] if _is_list(X) else []
+        if not rows or len(rows) < len(X) or len({len(row) for row in rows}) > 1:
+            raise InvalidInput(
+                f"{what} must be a table of numbers, or a DataFrame. Got {type(X).__name__} that "
+                f"numpy cannot read as numbers: {error}."
+            ) from error
+        given = np.empty((len(rows), len(rows[0])), dtype=object)
+        for i, row in enumerate(rows):
+            for j, value in enumerate(row):
+                given[i, j] = value
+    if given.dtype.kind in "US" and _is_list(X):
+        return np.asarray(X, dtype=object)
+    return given
+
+
+def _is_list(X: Any) -> bool:
+    return isinstance(X, list | tuple)
+
+
 def checked(given: NDArray[Any], store: Storage, name: str) -> Values:
     """A caller's values as a column can hold them; what it cannot hold is an error."""
     missing = is_missing(given)

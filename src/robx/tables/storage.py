@@ -5,7 +5,7 @@ This module knows dtypes; `robx.tables.columns` knows values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Real
@@ -39,7 +39,8 @@ class Storage:
         dtype for, a decimal for one.
     categories : tuple
         A category column's categories: in the dtype's order where it has one (pandas, polars Enum,
-        pyarrow dictionary), else those that occur, sorted.
+        pyarrow dictionary), else those that occur, sorted. Of a text column, those that may be
+        written to it, where that is known.
     is_ordered : bool
         Whether the categories are ordered.
     blank : str
@@ -84,6 +85,11 @@ class Storage:
         return self.family == "text"
 
     @property
+    def is_object(self) -> bool:
+        """Whether each cell of a frame's column may hold something else (pandas, polars)."""
+        return str(self.dtype).lower() == "object"
+
+    @property
     def is_category(self) -> bool:
         """Whether the column has a category dtype."""
         return self.family == "category"
@@ -110,6 +116,21 @@ class Storage:
         return bool(self.dtype == other.dtype) and (
             not self.has_fixed_categories or self.categories == other.categories
         )
+
+    def listing(self, values: Iterable[Any]) -> Storage:
+        """The same with these values among the categories, where the dtype lists them."""
+        if not self.has_fixed_categories:
+            return self
+        known = frozenset(self.categories)
+        distinct = dict.fromkeys(value for value in values if isinstance(value, Hashable))
+        more = [value for value in distinct if value not in known]
+        if not more:
+            return self
+        if type(self.dtype).__name__ == "Enum":
+            listed: Any = type(self.dtype)([*self.categories, *map(str, more)])
+            return replace(self, dtype=listed, categories=tuple(listed.categories))
+        listed = type(self.dtype)([*self.categories, *more], self.is_ordered)
+        return replace(self, dtype=listed, categories=tuple(listed.categories.tolist()))
 
     def widened(self) -> Storage:
         """The same where a number may be missing: plain whole numbers and flags become float64."""
@@ -192,7 +213,18 @@ def is_missing(values: NDArray[Any] | Sequence[Any]) -> NDArray[np.bool_]:
     if isinstance(values, np.ndarray) and values.dtype.kind != "O":
         return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     objects = np.fromiter(values, dtype=object, count=len(values))
-    return np.asarray(library("pandas").isna(objects), dtype=bool)
+    isna = library("pandas").isna
+    try:
+        return np.asarray(isna(objects), dtype=bool)
+    except Exception:  # a cell that cannot be compared, such as a signalling NaN
+        return np.array([_is_nothing(value, isna) for value in objects], dtype=bool)
+
+
+def _is_nothing(value: Any, isna: Any) -> bool:
+    try:
+        return isna(value) is True
+    except Exception:
+        return False
 
 
 # --- which dtype ----------------------------------------------------------------------------------
@@ -211,17 +243,17 @@ def settle(training: Storage, own: Storage, kind: Kind, *, same_kind: bool) -> S
     if same_kind:
         if training.is_plain and own.is_plain and training.dtype.kind == own.dtype.kind == "U":
             return replace(training, dtype=np.result_type(training.dtype, own.dtype))
-        return training
-    if own.has_fixed_categories and training.categories:
+        return training.listing(own.categories)
+    if own.has_fixed_categories and training.is_category and training.categories:
         dtype, listed = type(own.dtype), list(training.categories)
         as_listed = (
             dtype(listed, training.is_ordered) if kind == "pandas" else dtype(map(str, listed))
         )
-        return of_dtype(as_listed, kind)
+        return of_dtype(as_listed, kind).listing(own.categories)
     if own.family == "other" and (training.is_text or training.is_category):
         text = {"polars": "String", "pyarrow": "string"}.get(kind)
         return of_dtype(getattr(library(kind), text)() if text else np.dtype(object), kind)
-    return own
+    return own.listing(training.categories)
 
 
 @lru_cache(maxsize=256)

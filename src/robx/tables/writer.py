@@ -13,9 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robx.arrays import Floats
+from robx.arrays import Floats, Ints
 from robx.errors import InvalidInput
-from robx.tables.columns import as_array, as_floats, as_objects, build, cast, checked, put
+from robx.tables.columns import (
+    as_array,
+    as_floats,
+    as_objects,
+    build,
+    cast,
+    checked,
+    plain_array,
+    put,
+)
 from robx.tables.frames import Kind, Table, library, opened, positions
 from robx.tables.storage import Storage, describe, is_missing, settle, spell
 
@@ -78,10 +87,12 @@ def rewrite(table: Any, layout: Layout, changed: ArrayLike, values: Values) -> A
     - numbers and flags meet in ``numpy.result_type`` of the two; pandas stores it as the training
       table does (plain, nullable or pyarrow), or as the applicants' where the training table's is
       plain;
-    - any two others meet in the training table's dtype. A category that it does not list is an
-      error, and so is a number where it holds text, or the other way round. A column of nothing has
-      no dtype to speak of and takes the training table's: plain whole numbers and flags then
-      become float64, which can hold a missing value;
+    - any two others meet in the training table's dtype. Categories that it does not list, and the
+      applicants' own column does, come behind those that it lists. A number where it holds text, or
+      the other way round, is an error. A column of nothing has no dtype to speak of and takes the
+      training table's: plain whole numbers and flags then become float64, which can hold a missing
+      value. A column of objects stays one where the training table has numbers, and where it
+      holds a cell that the training table's dtype cannot hold;
     - tables of two libraries: numbers meet as above, in the applicants' library; other columns keep
       their own dtype, with the training table's categories where the dtype lists them;
     - an array has one dtype, in which all of its columns meet.
@@ -174,7 +185,8 @@ def rewrite_and_read(
         for training, store in zip(layout.columns, stores, strict=True)
     ]
     if given.kind == "numpy":
-        targets = _in_one_dtype(targets)
+        mixed = given.native.dtype == object and not all(store.number for store in stores)
+        targets = stores if mixed else _in_one_dtype(targets)
     stored = np.array(numbers, dtype=np.float64)
     new: dict[int, Any] = {}
     for j, position in enumerate(where):
@@ -192,9 +204,36 @@ def rewrite_and_read(
             new[position] = put(cast(column, target, given.kind), rows, piece, given.kind)
         else:
             objects = as_objects(column, given.kind)
+            is_kept = own.is_object and target.number and not is_missing(objects).all()
             objects[rows] = written
-            new[position] = build(*checked(objects, target, name), target, given.kind)
+            held = target.listing(objects[~is_missing(objects)])
+            if is_kept or (own.is_object and not _can_hold(objects, held)):
+                new[position] = _put_objects(column, rows, piece, given.kind, layout.columns[j])
+            else:
+                new[position] = build(*checked(objects, held, name), held, given.kind)
     return _replaced(given, new), stored
+
+
+def _can_hold(objects: NDArray[Any], store: Storage) -> bool:
+    try:
+        checked(objects, store, "")
+    except InvalidInput:
+        return False
+    return True
+
+
+def _put_objects(column: Any, rows: Ints, piece: Any, kind: Kind, training: Storage) -> Any:
+    """A copy of a column of objects, with the values of another column in some rows."""
+    values = as_array(column.to_list())
+    written = piece.tolist() if kind == "pandas" else piece.to_list()
+    if training.is_boolean or training.is_integer:  # floats only where one of them is missing
+        plain = bool if training.is_boolean else int
+        blank = is_missing(written)
+        written = [v if lacks else plain(v) for v, lacks in zip(written, blank, strict=True)]
+    values[rows] = as_array(written)
+    if kind == "pandas":
+        return values
+    return library("polars").Series(column.name, values.tolist(), dtype=column.dtype)
 
 
 def write(values: Values, layout: Layout) -> Any:
@@ -210,7 +249,8 @@ def write(values: Values, layout: Layout) -> Any:
     Returns
     -------
     table of shape (n, d)
-        Plain whole numbers and flags become float64 where one of them is missing.
+        Plain whole numbers and flags become float64 where one of them is missing; a category that
+        the dtype does not list comes behind those that it does.
 
     Examples
     --------
@@ -223,10 +263,7 @@ def write(values: Values, layout: Layout) -> Any:
     """
     _check_lengths(values, len(layout.columns), None)
     arrays = [as_array(given) for given in values]
-    stores = [
-        store.widened() if is_missing(given).any() else store
-        for store, given in zip(layout.columns, arrays, strict=True)
-    ]
+    stores = [_holding(given, store) for given, store in zip(arrays, layout.columns, strict=True)]
     if layout.kind == "numpy":
         stores = _in_one_dtype(stores)
     columns = [
@@ -234,6 +271,13 @@ def write(values: Values, layout: Layout) -> Any:
         for given, store, name in zip(arrays, stores, layout.names, strict=True)
     ]
     return put_together(columns, layout.kind, layout.labels)
+
+
+def _holding(given: NDArray[Any], store: Storage) -> Storage:
+    """A storage like this one that holds missing values, and categories that it does not list."""
+    missing = is_missing(given)
+    store = store.widened() if missing.any() else store
+    return store.listing(given[~missing]) if store.has_fixed_categories else store
 
 
 def put_together(columns: Sequence[Any], kind: Kind, labels: Sequence[Hashable]) -> Any:
@@ -273,15 +317,7 @@ def as_table(table: Any) -> Table:
 
 
 def _as_array(table: Any) -> NDArray[Any]:
-    try:
-        if np.ma.isMA(table):
-            array = np.ma.asarray(table, np.float64).filled(np.nan)
-        else:
-            array = np.asarray(table)
-            if array.dtype.kind == "U" and not isinstance(table, np.ndarray):
-                array = np.asarray(table, dtype=object)  # numpy would turn its numbers into text
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"X must be a table. Got {type(table).__name__}: {error}.") from error
+    array = plain_array(table, "X")
     if array.ndim != 2:
         raise InvalidInput(f"X must have two dimensions (rows, columns). Got shape {array.shape}.")
     if array.dtype == object and not isinstance(table, np.ndarray):

@@ -1,4 +1,4 @@
-"""Our method, as `robx.explain` makes it: with labels to train again with, or with noise alone.
+"""Frugal, as `robx.explain` makes it: with labels to train again with, or with noise alone.
 
 Models to choose with are trained from the base model's own rows, which a `Rehearsal` has; nothing
 of the evaluation is seen.
@@ -22,7 +22,7 @@ N_MODELS, N_SEARCHING = 48, 16
 
 
 def with_models(base: Method, level: Level, **parameters: Any) -> Maker:
-    """Make our method as it is with labels, at a level or at the one that it takes by itself."""
+    """Make Frugal as it is with labels, at a level or at the one that it takes by itself."""
 
     def made(rehearsal: robx.Rehearsal) -> Method:
         models = rehearsal.retrainings(N_MODELS)[:N_SEARCHING]
@@ -32,7 +32,7 @@ def with_models(base: Method, level: Level, **parameters: Any) -> Maker:
 
 
 def with_noise_alone(base: Method, level: Level) -> Method:
-    """Make our method as it is without labels."""
+    """Make Frugal as it is without labels."""
     return robx.Frugal(base=base, norm=base.norm, level=level)
 
 

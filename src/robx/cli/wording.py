@@ -1,0 +1,65 @@
+"""Errors of the library in the words of the command line.
+
+The library speaks of parameters, such as `y_train`; users of the command know options. This is the
+one place where the former become the latter.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Parameters that have an option of another name.
+OPTIONS = {
+    "n_models": "--models",
+    "n_answers": "--answers",
+    "models": "--retrained",
+    "parameters": "--params",
+    "log": "--log",
+    "key": "--key",
+    "schema": "--schema",
+}
+#: Parameters that have an option of their own name, with hyphens.
+SAME = frozenset(("target", "threshold", "tau", "level", "norm", "seed", "validity", "max_changes"))
+#: Whole sentences, then single words, in this order.
+TURNS: tuple[tuple[str, str], ...] = (
+    (
+        r"Pass (it|the (original model, or a )?classifier( with [\w' -]+)?) as '?estimator'?\.",
+        "Leave --label out, or give models that were trained again with --retrained.",
+    ),
+    (r"Its get_params\(\) lists those it has\.", "Check the spelling in --params."),
+    (r"Pass them as 'models', such as .*?\)\)?\.", "Add --label, or --retrained."),
+    (r"Pass y_train to robx\.Problem\.", "Add --label."),
+    (r"Pass (.*?) as target=\.", r"Name \1 with --target."),
+    (r"Pass what Counterfactuals\.save wrote", "Give a file that `robx explain --out` wrote"),
+    (r"or Counterfactuals\.save wrote", "wrote"),
+    (r"unsafe_pickle=True \(--unsafe-pickle\)", "--unsafe-pickle"),
+    (r"(target|threshold)= \(--\1\)", r"--\1"),
+    (r"target= of robx\.import_model", "--target"),
+    (r"\b(target|threshold)=", r"--\1 "),
+    (r"of 'models'", "of the --retrained models"),
+    (r"robx\.BlackBox(?! in Python)", "robx.BlackBox in Python"),
+    (r"\bX_train\b", "the training table (--data)"),
+    (r"\by_train\b", "the labels (--label)"),
+)
+
+
+def in_options(text: str) -> str:
+    """Put a sentence of the library into the words of the command line.
+
+    Examples
+    --------
+    >>> in_options("X_train has no rows: there is nothing to compare applicants with.")
+    'The training table (--data) has no rows: there is nothing to compare applicants with.'
+    >>> in_options("The 'n_models' parameter of explain must be at least 6. Got 2 instead.")
+    '--models must be at least 6. Got 2 instead.'
+    """
+    for pattern, words in TURNS:
+        text = re.sub(pattern, words, text)
+    text = re.sub(r"[Tt]he '(\w+)' parameter of [\w.]+", _option, text)
+    return text[:1].upper() + text[1:]
+
+
+def _option(found: re.Match[str]) -> str:
+    name = found[1]
+    own = f"--{name.replace('_', '-')}" if name in SAME else None
+    return OPTIONS.get(name) or own or found[0]

@@ -1,0 +1,87 @@
+"""Files and folders of issued answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from robx.answers.flat_table import PREFIX
+from robx.errors import InvalidInput
+
+#: How a file of answers may end. Of the same answers in several forms, the first is taken.
+ENDINGS = (".json", ".parquet", ".csv", ".csv.gz")
+#: What the JSON of answers begins with, and how much of a file is looked at to tell.
+MARK, LOOK = b'"robx_counterfactuals"', 4096
+
+
+def listed_answers(answers: Any) -> list[Any]:
+    """List what is to be checked: answers, tables and files; folders give their files.
+
+    A file that is named twice, or lies in a folder that is named as well, counts once.
+    """
+    given = list(answers) if isinstance(answers, list | tuple) else [answers]
+    if not given:
+        raise InvalidInput("check needs answers. Got an empty list.")
+    found: list[Any] = []
+    for one in given:
+        found += files_in(one) if _is_folder(one) else [one]
+    return _once(found)
+
+
+def files_in(folder: str | os.PathLike[str]) -> list[Path]:
+    """Find the files of answers in a folder, in the order of their names.
+
+    Other files, such as reports, are left out, and so is a second form of the same name.
+    """
+    by_name: dict[str, dict[str, Path]] = {}
+    for file in sorted(Path(folder).iterdir()):
+        ending = next((e for e in reversed(ENDINGS) if file.name.endswith(e)), None)
+        if ending is not None and file.is_file() and _holds_answers(file):
+            by_name.setdefault(file.name.removesuffix(ending), {})[ending] = file
+    found = [next(forms[e] for e in ENDINGS if e in forms) for forms in by_name.values()]
+    if not found:
+        raise InvalidInput(
+            f"The folder '{folder}' has no file of answers. Name one with the .json, .parquet or "
+            ".csv files that `robx explain --out` or Counterfactuals.save wrote."
+        )
+    return found
+
+
+def _is_folder(one: Any) -> bool:
+    return isinstance(one, str | os.PathLike) and Path(one).is_dir()
+
+
+def _once(found: Iterable[Any]) -> list[Any]:
+    seen: set[Path] = set()
+    kept = []
+    for one in found:
+        if isinstance(one, str | os.PathLike):
+            real = Path(one).resolve()
+            if real in seen:
+                continue
+            seen.add(real)
+        kept.append(one)
+    return kept
+
+
+def _holds_answers(file: Path) -> bool:
+    """Look at the beginning of a file, or at its metadata, to tell answers from other files."""
+    if file.suffix == ".json":
+        with file.open("rb") as opened:
+            return MARK in opened.read(LOOK)
+    try:
+        return f"{PREFIX}status" in _columns(file)
+    except (OSError, ValueError, InvalidInput):
+        return False
+
+
+def _columns(file: Path) -> list[str]:
+    if file.suffix == ".parquet":
+        import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415 - takes long
+
+        return [str(name) for name in pq.read_schema(file).names]
+    import pandas as pd  # noqa: PLC0415 - takes long to load
+
+    return [str(name) for name in pd.read_csv(file, nrows=0).columns]
