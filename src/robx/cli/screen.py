@@ -56,21 +56,10 @@ def warnings_as_remarks() -> Iterator[None]:
 
 
 def write(save: Callable[[str], object], path: str | None, *, quiet: bool) -> None:
-    """Write a file, if one is named, and say so.
-
-    `save` may count the texts that were escaped.
-    """
-    if path is None:
-        return
-    n_escaped = save(path)
-    remark(f"Wrote {path}.", quiet=quiet)
-    if n_escaped:
-        many = f"{n_escaped} texts in it begin" if n_escaped != 1 else "A text in it begins"
-        remark(
-            f"{many} as a formula does. An apostrophe stands before each, so that no spreadsheet "
-            "runs it; `robx check` reads it without. A .parquet file holds all text as it is.",
-            quiet=quiet,
-        )
+    """Write a file, if one is named, and say so."""
+    if path is not None:
+        save(path)
+        remark(f"Wrote {path}.", quiet=quiet)
 
 
 def write_table(table: Any, path: str | None, *, quiet: bool) -> None:
