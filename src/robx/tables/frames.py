@@ -166,6 +166,10 @@ def as_pandas(X: Any) -> Any:
     if table.kind == "numpy":
         return X
     frame = nw.from_native(table.native, eager_only=True)
+    if table.kind == "polars":  # whose flags would become objects where some are missing
+        flags = frame.select(ncs.boolean())
+        lacking = [name for name in flags.columns if flags[name].is_null().any()]
+        frame = frame.with_columns(nw.col(*lacking).cast(nw.Float64)) if lacking else frame
     pandas = frame.with_columns(ncs.string().cast(nw.Categorical)).to_pandas()
     arrow = [name for name in pandas.columns if type(pandas[name].dtype).__name__ == "ArrowDtype"]
     return pandas.astype(dict.fromkeys(arrow, "float64"))
