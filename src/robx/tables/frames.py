@@ -5,7 +5,7 @@ Nothing here looks at values; `robx.tables.reader` does.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -173,6 +173,19 @@ def as_pandas(X: Any) -> Any:
     pandas = frame.with_columns(ncs.string().cast(nw.Categorical)).to_pandas()
     arrow = [name for name in pandas.columns if type(pandas[name].dtype).__name__ == "ArrowDtype"]
     return pandas.astype(dict.fromkeys(arrow, "float64"))
+
+
+def listing_only(X: Any, categories: Mapping[str, Sequence[Any] | None]) -> Any:
+    """A frame whose category columns list these categories and no others; an array as it is.
+
+    Frames of other libraries become pandas frames.
+    """
+    frame = as_pandas(X)
+    for name in frame.columns if opened(frame).kind == "pandas" else ():
+        known = categories.get(str(name))
+        if known is not None and hasattr(frame[name], "cat"):
+            frame = frame.assign(**{name: frame[name].cat.set_categories(list(known))})
+    return frame
 
 
 # --- names ----------------------------------------------------------------------------------------
