@@ -19,6 +19,7 @@ import numpy as np
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
+from robx.parameters import listed
 from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
@@ -31,7 +32,6 @@ from robx.tables import (
     Layout,
     as_named_frame,
     count_rows,
-    listed,
     positions,
     read_label,
     read_matrix,

@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.budget import Budget
 from robx.errors import InvalidInput
 from robx.parameters import is_number, require
 from robx.schema.codec import Codec
 from robx.schema.effect import Effect, in_order
 from robx.schema.feature import Feature
-from robx.schema.files import read_plain, write_plain
+from robx.schema.files import load_plain, write_plain
 from robx.schema.projection import project
 from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
@@ -234,12 +235,13 @@ class Schema:
         return replace(self, features=tuple(features), together=together)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a schema from a `.yaml`, `.yml` or `.json` file."""
-        file = Path(path)
-        plain = read_plain(file)
+    def load(cls, path: str | os.PathLike[str], *, budget: Budget | None = None) -> Schema:
+        """Read a schema from a `.yaml`, `.yml` or `.json` file, within a `robx.Budget`."""
+        file, budget = Path(path), budget or Budget.default()
+        plain = load_plain(file, budget)
         try:
-            return cls.from_dict(plain)
+            with budget.reading(f"'{file.name}'"):
+                return cls.from_dict(plain)
         except InvalidInput as error:
             raise InvalidInput(f"'{file.name}' holds no sound schema: {error}") from error
 
