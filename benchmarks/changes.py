@@ -184,7 +184,9 @@ def figures(split: Split, method: robx.Method) -> dict[str, float]:
         "tiny": ((moved > 0) & (moved < TINY)).sum(axis=1).mean() if ok.any() else np.nan,
         "with a tiny one": ((moved > 0) & (moved < TINY)).any(axis=1).mean(),
         "kept": kept[:, ok].mean() if ok.any() else np.nan,
-        "margin": float(np.nanmean(answer.measured["retraining_margin"][ok])) if ok.any() else np.nan,
+        "margin": float(np.nanmean(answer.measured["retraining_margin"][ok]))
+        if ok.any()
+        else np.nan,
         "R": answer.stability[ok].mean() if ok.any() else np.nan,
         "ms": 1e3 * took / len(split.people),
     }

@@ -161,8 +161,8 @@ def say_precluded(
     space = LeafSpace.of(problem)
     some = applicants.take(rows)
     for k in np.flatnonzero(~(space.bound(some) > problem.threshold)):
-        reason = held_back_by(space, some.take(np.array([k])), problem.threshold)
-        found.refuse(rows[k], Status.PRECLUDED, reason)
+        why = held_back_by(space, some.take(np.array([k])), problem.threshold)
+        found.refuse(rows[k], *why)
 
 
 def _plain(value: Any) -> Any:
@@ -241,6 +241,7 @@ def finish(
             for name, numbers in found.measured.items()
         },
         origin=problem.origin,
+        obstacles=tuple(found.obstacles.get(i, ()) for i in range(len(found.reason))),
     )
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Status
 from robx.arrays import Bools, Floats
 from robx.kernels import leaf_boxes, reachable_leaves
 from robx.kernels.trees import margins
-from robx.problem import Applicants, Problem
+from robx.problem import Applicants, Problem, Refusal
 from robx.problem.model_view import EnsembleView
 from robx.schema import Norm, Rules
 from robx.trees import TreeEnsemble
@@ -159,7 +160,7 @@ def _starts(parts: list[Any]) -> NDArray[np.int64]:
 # --- why there is no answer ----------------------------------------------------------------------
 
 
-def held_back_by(space: LeafSpace, person: Applicants, cutoff: float) -> str:
+def held_back_by(space: LeafSpace, person: Applicants, cutoff: float) -> Refusal:
     """Name the constraints of an applicant without any one of which the bound is above a cutoff.
 
     Where it takes more than one, name a set of which none can be left out.
@@ -185,12 +186,14 @@ def held_back_by(space: LeafSpace, person: Applicants, cutoff: float) -> str:
     needed = [name for name in parts if helps([name])]
     if not needed:
         if not helps(list(parts)):
-            return f"no point within what was seen scores above {cutoff:g}"
+            reason = f"no point within what was seen scores above {cutoff:g}"
+            return Refusal(Status.PRECLUDED, reason)
         needed = list(parts)
         for name in parts:
             fewer = [other for other in needed if other != name]
             needed = fewer if helps(fewer) else needed
-    return f"no accepted point keeps {', '.join(needed)}"
+    reason = f"no accepted point keeps {', '.join(needed)}"
+    return Refusal(Status.PRECLUDED, reason, tuple(needed))
 
 
 def _freed(rules: Rules) -> Rules:
