@@ -380,9 +380,17 @@ def test_a_category_of_a_csv_file_that_the_model_does_not_know_is_named(tmp_path
     X, _ = jobs()
     write_table(X.assign(job=X["job"].astype(str).replace("cook", "chef")), tmp_path / "t.csv")
     table = read_table(tmp_path / "t.csv")
-    for name in ("m.txt", "m.ubj", "m.skops"):
-        with pytest.raises(robx.InvalidInput, match="Column 'job' of .* has the category 'chef'"):
-            robx.Problem(tmp_path / name, table)
+    row = int((table["job"] == "chef").to_numpy().argmax())
+    with pytest.raises(
+        robx.InvalidInput, match=f"Column 'job' of .* has the category 'chef' in row {row}, which"
+    ):
+        robx.Problem(tmp_path / "m.ubj", table)
+    for name in ("m.txt", "m.skops"):  # which score it
+        problem = robx.Problem(tmp_path / name, table)
+        assert "chef" not in (problem.schema["job"].levels or ())
+        shown = with_categories(table, problem.model)["job"]
+        assert shown.tolist() == table["job"].tolist()
+        assert list(shown.cat.categories)[-1] == "chef"
 
 
 def test_codes_without_names_are_asked_for(tmp_path: Path) -> None:

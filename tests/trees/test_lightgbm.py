@@ -250,12 +250,14 @@ def test_the_check_takes_every_table_that_the_ensemble_takes(tmp_path: Path, kin
     assert live.score(table[kind]).tolist() == from_file.score(table[kind]).tolist()
 
 
-def test_an_unseen_category_is_an_error_that_names_it() -> None:
+def test_an_unseen_category_scores_as_lightgbm_scores_it() -> None:
     frame, y = frame_with_categories()
-    ensemble = robx.import_model(classifier().fit(frame, y))
+    model = classifier().fit(frame, y)
+    ensemble = robx.import_model(model)
+    before = ensemble.score(frame)
     frame["region"] = frame["region"].cat.rename_categories({"n": "north"})
-    with pytest.raises(robx.InvalidInput, match="'region' of X has the category 'north'"):
-        ensemble.score(frame)
+    np.testing.assert_allclose(ensemble.score(frame), model.predict_proba(frame)[:, 1], atol=1e-12)
+    assert (ensemble.score(frame) != before).any()
 
 
 def test_categories_whose_columns_are_not_known_are_refused() -> None:

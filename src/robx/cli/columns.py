@@ -43,7 +43,7 @@ def features_of(
     columns = dict(zip(names or features.columns, model.trees.columns, strict=True))
     for name in known.columns:
         if columns[name].n_codes == 0:
-            _refuse_text(known[name], path)
+            _refuse_text(known[name], path, in_all_rows=trained_on is not None)
     return known, said
 
 
@@ -69,13 +69,14 @@ def _by_place(table: pd.DataFrame, path: str, n_columns: int) -> tuple[pd.DataFr
     return table, f"{said}: {listed(table)}."
 
 
-def _refuse_text(values: pd.Series[float], path: str) -> None:
+def _refuse_text(values: pd.Series[float], path: str, *, in_all_rows: bool) -> None:
+    """Refuse text for numbers; for applicants only in all rows: each row has its own answer."""
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(values.dtype):
         return
     wrong = pd.to_numeric(values, errors="coerce").isna() & values.notna()
-    if not wrong.any():
+    if not wrong.any() or (in_all_rows and not wrong[values.notna()].all()):
         return
     row = int(wrong.to_numpy().argmax())
     raise InvalidInput(

@@ -12,6 +12,7 @@ import click
 
 import robx
 from robx.cli.options import takes
+from robx.cli.outputs import NewFolder, WritingCommand
 from robx.cli.screen import aligned, remark
 
 if TYPE_CHECKING:
@@ -36,13 +37,15 @@ and report.html, which opens in any browser. Try the other commands on these fil
   {robx} check new-model.skops mine.json"""
 
 
-@click.command(short_help="See robx at work on German Credit, and get files to try.")
+@click.command(
+    cls=WritingCommand, short_help="See robx at work on German Credit, and get files to try."
+)
 @click.option(
     "--out",
     "folder",
-    type=click.Path(file_okay=False),
+    type=NewFolder(*FILES),
     default="robx-demo",
-    help="Folder for the report and the other files, which replace those of an earlier demo.",
+    help="Folder for the report and the other files.",
 )
 @takes("quiet")
 def demo(folder: str, quiet: bool) -> None:

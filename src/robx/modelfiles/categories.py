@@ -27,9 +27,11 @@ def with_categories(X: Any, model: Model, names: Sequence[str] | None = None) ->
     Returns
     -------
     table
-        A pandas frame whose columns have a category dtype if the model knows all their values as
-        categories, and are numbers if the model takes numbers and they hold only digits. Any other
-        table or column is unchanged: its reader will say what is wrong.
+        A pandas frame whose columns have a category dtype where the model knows at least one of
+        their values as a category; the values that it does not know come behind those that it does.
+        Text columns are numbers where the model takes numbers and they hold only digits; where
+        some cells are numbers and others are not, each cell is what it spells. Any other table or
+        column is unchanged: its reader will say what is wrong.
 
     Examples
     --------
@@ -66,9 +68,12 @@ def _as_trained(values: Any, column: Column) -> Any:
         return None
     if pd.api.types.is_numeric_dtype(values.dtype) and all(isinstance(one, str) for one in known):
         values = values.map(_as_written, na_action="ignore")
-    if not values.dropna().isin(known).all():
+    found = values.dropna()
+    is_known = found.isin(known)
+    if len(found) and not is_known.any():
         return None
-    return values.astype(pd.CategoricalDtype(known))
+    unknown = sorted(found[~is_known].unique(), key=str)
+    return values.astype(pd.CategoricalDtype([*known, *unknown]))
 
 
 def _as_written(value: Any) -> str:
@@ -78,12 +83,17 @@ def _as_written(value: Any) -> str:
 
 
 def _as_numbers(values: Any) -> Any:
-    """Turn text of only digits into numbers; None if it is something else."""
+    """Turn text into the numbers that it spells; None if none of it is digits alone."""
     import pandas as pd  # noqa: PLC0415
 
     if pd.api.types.is_numeric_dtype(values.dtype) or values.isna().all():
         return None
     text = values.dropna()
-    if not text.map(lambda value: isinstance(value, str) and value.strip().isdecimal()).all():
+    if not text.map(lambda value: isinstance(value, str)).all():
         return None
-    return pd.to_numeric(values)
+    if text.map(lambda value: value.strip().isdecimal()).all():
+        return pd.to_numeric(values)
+    numbers = pd.to_numeric(values, errors="coerce").astype(object)
+    if numbers.isna().all():
+        return None
+    return numbers.where(numbers.notna(), values.astype(object))

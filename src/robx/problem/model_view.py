@@ -19,19 +19,19 @@ import numpy as np
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
+from robx.parameters import listed
 from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
 from robx.schema.feature import Change
-from robx.schema.guess import guess_features, warn_of_guess
+from robx.schema.guess import guess_features
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
     Column,
     Layout,
     as_named_frame,
     count_rows,
-    listed,
     positions,
     read_label,
     read_matrix,
@@ -340,7 +340,7 @@ def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
 
 
 def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
-    """Guess a schema, and say so; columns that the model splits by category are categorical."""
+    """Guess the features of a schema; columns that the model splits by category are categorical."""
     features = guess_features(X_train, layout.names)
     order = _model_order(model, layout)
     for position, column in enumerate([] if model.trees is None else model.trees.columns):
@@ -353,7 +353,6 @@ def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
             if values:
                 change: Change = "any" if features[j].change == "any" else "none"
                 features[j] = Feature(features[j].name, "categorical", change, levels=values)
-    warn_of_guess(features)
     return Schema(tuple(features))
 
 

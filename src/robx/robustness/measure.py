@@ -5,9 +5,9 @@ The paper's symbols: K is `n_draws`, sigma `sigma`, tau `tau`, R the `value` of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,11 @@ from robx.parameters import is_number, is_whole, require
 from robx.robustness.draws import DrawKind, Draws, make_draws, seed_of
 from robx.robustness.exact import exact_stability
 from robx.robustness.probe import Probe, open_probe
-from robx.tables import parts
+from robx.tables import parts, take
 from robx.trees import Model, import_model
+from robx.trees.rowwise import refusals
+
+T = TypeVar("T")
 
 #: Rows of a table that are held as numbers at a time.
 PART = 2**17
@@ -34,7 +37,7 @@ DROP = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Stability of n points: four arrays of shape (n,).
+    """Stability of n points: arrays of shape (n,).
 
     Parameters
     ----------
@@ -45,12 +48,16 @@ class Stability:
         Zero where it is exact.
     n_draws : int
         How many copies were scored; 0 where the result is exact.
+    reason : tuple of n str
+        Why a row could not be measured, whose numbers are then NaN: a cell that cannot be read, or
+        that the model refuses. Empty where it was measured, and as a whole where all rows were.
     """
 
     mean: Floats
     std: Floats
     error: Floats
     n_draws: int
+    reason: tuple[str, ...] = ()
 
     @property
     def value(self) -> Floats:
@@ -87,7 +94,8 @@ def stability(
         From `robx.import_model`, which is called for you on any other model.
     X : table of shape (n, d)
         The points. A missing value stays missing in every noisy copy. Categories are not perturbed,
-        since a Gaussian step in their codes would not mean anything.
+        since a Gaussian step in their codes would not mean anything. A row that the model refuses
+        has a reason, and does not stop the others.
     sigma : float, array of d or mapping from names
         Standard deviation of the noise, in units of `scale`; 0 keeps a column as it is.
     n_draws : int, optional
@@ -109,7 +117,8 @@ def stability(
     Returns
     -------
     Stability
-        With ``mean``, ``std``, ``value`` (their difference) and ``error``, each (n,).
+        With ``mean``, ``std``, ``value`` (their difference) and ``error``, each (n,), and the
+        ``reason`` of rows that could not be measured.
 
     Examples
     --------
@@ -126,22 +135,32 @@ def stability(
     Dutta, Long, Mishra, Tilli, Magazzeni: Robust Counterfactual Explanations for Tree-Based
     Ensembles, ICML 2022.
     """
-    if draws == "exact":
-        if n_draws is not None:
-            raise InvalidInput("The 'n_draws' parameter has no meaning with draws='exact'.")
-        mean, std = exact_stability(open_probe(model, X, sigma, scale))
-        return Stability(mean, std, np.zeros_like(mean), 0)
+    if draws == "exact" and n_draws is not None:
+        raise InvalidInput("The 'n_draws' parameter has no meaning with draws='exact'.")
     seed = seed_of(rng)
-    results = []
-    for probe in _open_parts(model, X, sigma, scale):
-        noise = make_draws(draws, n_draws, probe.n_columns, seed)
-        results.append(measure(probe, np.arange(probe.n_rows), noise, n_threads))
-    return Stability(
-        np.concatenate([result.mean for result in results]),
-        np.concatenate([result.std for result in results]),
-        np.concatenate([result.error for result in results]),
-        results[0].n_draws,
-    )
+
+    def of(imported: Any, some: Any) -> Stability:
+        if draws == "exact":
+            mean, std = exact_stability(open_probe(imported, some, sigma, scale))
+            return Stability(mean, std, np.zeros_like(mean), 0)
+        results = []
+        for probe in _open_parts(imported, some, sigma, scale):
+            noise = make_draws(draws, n_draws, probe.n_columns, seed)
+            results.append(measure(probe, np.arange(probe.n_rows), noise, n_threads))
+        return Stability(
+            np.concatenate([result.mean for result in results]),
+            np.concatenate([result.std for result in results]),
+            np.concatenate([result.error for result in results]),
+            results[0].n_draws,
+        )
+
+    found, reason = _by_row(of, model, X)
+    if not reason:
+        return found
+    numbers = np.full((3, len(reason)), np.nan)
+    numbers[:, np.array(reason) == ""] = found.mean, found.std, found.error
+    mean, std, error = numbers
+    return Stability(mean, std, error, found.n_draws, reason)
 
 
 def is_stable(
@@ -172,6 +191,7 @@ def is_stable(
     Returns
     -------
     (n,) bool
+        False for a row that the model refuses.
 
     Examples
     --------
@@ -184,12 +204,34 @@ def is_stable(
     """
     require(is_number(tau), tau, "tau", "is_stable", "a finite number")
     seed = seed_of(rng)
-    return np.concatenate(
-        [
-            passes(probe, tau, make_draws(draws, n_draws, probe.n_columns, seed), n_threads)
-            for probe in _open_parts(model, X, sigma, scale)
-        ]
-    )
+
+    def of(imported: Any, some: Any) -> NDArray[np.bool_]:
+        return np.concatenate(
+            [
+                passes(probe, tau, make_draws(draws, n_draws, probe.n_columns, seed), n_threads)
+                for probe in _open_parts(imported, some, sigma, scale)
+            ]
+        )
+
+    found, reason = _by_row(of, model, X)
+    if not reason:
+        return found
+    passed: NDArray[np.bool_] = np.array([not said for said in reason], dtype=bool)
+    passed[passed] = found
+    return passed
+
+
+def _by_row(of: Callable[[Any, Any], T], model: Any, X: Any) -> tuple[T, tuple[str, ...]]:
+    """Measure rows; those that the model refuses are left out, and have a reason."""
+    try:
+        return of(model, X), ()
+    except InvalidInput:
+        imported = import_model(model)
+        reason = refusals(imported, X)
+        if not any(reason):
+            raise
+    # Not compared with the model's own library, which may refuse the whole table.
+    return of(imported, take(X, np.flatnonzero(np.array(reason) == ""))), tuple(reason)
 
 
 def _open_parts(model: Any, X: Any, sigma: Any, scale: Any) -> Iterator[Probe]:

@@ -70,7 +70,7 @@ class Codec:
             self.features, self._storage, self.holds_labels, strict=True
         ):
             known = labels or storage.is_boolean or (storage.is_number and not storage.is_half)
-            if not known:
+            if not (known or storage.is_object):
                 raise InvalidInput(
                     f"Column '{feature.name}' must hold numbers of 32 bits or more, booleans, text "
                     f"or categories. Got {storage.dtype}."
@@ -96,17 +96,30 @@ class Codec:
     def _ordered(self) -> Layout:
         """The layout with its columns in the order of the features, in which arrays come."""
         places = [self.layout.names.index(f.name) for f in self.features]
+        columns = [
+            replace(storage, categories=feature.levels or ()) if storage.is_text else storage
+            for feature, storage in zip(self.features, self._storage, strict=True)
+        ]
         return replace(
             self.layout,
             names=tuple(self.layout.names[place] for place in places),
-            columns=tuple(self._storage),
+            columns=tuple(columns),
             labels=tuple(self.layout.labels[place] for place in places),
         )
 
     @cached_property
     def holds_labels(self) -> NDArray[np.bool_]:
-        """Columns of text or a category dtype: (d,) bool."""
-        return np.array([s.is_text or s.is_category for s in self._storage], dtype=bool)
+        """Columns of text or a category dtype: (d,) bool.
+
+        A column of objects holds what its feature says: text if it has levels, else numbers.
+        """
+        return np.array(
+            [
+                s.is_category or (s.is_text and not (s.is_object and f.levels is None))
+                for f, s in zip(self.features, self._storage, strict=True)
+            ],
+            dtype=bool,
+        )
 
     @cached_property
     def whole(self) -> NDArray[np.bool_]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
+from robx.parameters import listed
 from robx.tables.cells import NUMBERS, Complaints, numbers_in, shown
 from robx.tables.codes import (
     Spelling,
@@ -32,7 +33,7 @@ from robx.tables.codes import (
 )
 from robx.tables.column import Column
 from robx.tables.columns import as_floats, as_objects, plain_array
-from robx.tables.frames import Kind, Table, listed, opened, positions
+from robx.tables.frames import Kind, Table, opened, positions
 from robx.tables.storage import Storage, is_missing, of_dtype
 
 NO_SPELLING: Mapping[int, Spelling] = MappingProxyType({})
@@ -49,7 +50,8 @@ def distinct_values(X: Any, j: int) -> list[Any]:
 def column_values(X: Any, j: int) -> list[Any]:
     """All values of a frame's column, None where one is missing."""
     table = opened(X)
-    return as_objects(table.column(j), table.kind).tolist()
+    values: list[Any] = as_objects(table.column(j), table.kind).tolist()
+    return values
 
 
 def number_column(X: Any, j: int) -> Floats:

@@ -9,23 +9,29 @@ or hostile: every column must pack again to what it was made of, and nothing is 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from importlib.util import find_spec
 from math import isfinite
 from typing import Any, get_args
 
 import numpy as np
 
-from robx.errors import InvalidInput
+from robx.budget import UNLIMITED, Budget
+from robx.errors import BudgetExceeded, InvalidInput
 from robx.files.formats import first_line
+from robx.tables.cells import shown
 from robx.tables.columns import as_array
 from robx.tables.frames import Kind, library
-from robx.tables.storage import one_chunk
+from robx.tables.storage import is_missing, one_chunk
 from robx.tables.writer import as_table, put_together
 
 Packed = dict[str, Any]
 SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 #: The widest text that an array is made for, in bytes: a width in a file is only a claim.
 WIDEST = 2**18
+#: Whole numbers of more bits are not written as digits.
+MOST_BITS = 4096
 #: Names of the dtypes of numpy and pandas that hold numbers, flags, or an array's text.
 DTYPES = r"[uU]?[iI]nt\d+|[fF]loat\d+|bool(ean)?|[<>]U\d+"
 #: What is raised where something does not fit; most errors of Arrow are among these.
@@ -36,7 +42,8 @@ def pack(table: Any) -> Packed:
     """Describe a table so that `json.dumps` can write it, with ``allow_nan=False`` too.
 
     A pandas index of whole numbers or of text is kept; any other, and any other name than a number
-    or text, is kept as text. Lists become an array.
+    or text, is kept as text. So is a cell of an object column that is neither. Lists become an
+    array.
 
     Examples
     --------
@@ -68,7 +75,7 @@ def pack(table: Any) -> Packed:
     return {**packed, "index": {"name": name, **rows}, "axis": _label(given.native.columns.name)}
 
 
-def unpack(packed: Any) -> Any:
+def unpack(packed: Any, budget: Budget = UNLIMITED) -> Any:
     """The table that `pack` described: its kind, names, order, dtypes and values.
 
     Where polars is not installed, its tables come back as pandas frames with Arrow dtypes. What
@@ -92,6 +99,7 @@ def unpack(packed: Any) -> Any:
         for column in packed["columns"]:
             names.append(column["name"])
             where = f"column {names[-1]!r}"
+            _refuse_wide(column, budget)
             columns.append(_unpacked(column if kind == was else {**column, "dtype": "arrow"}, kind))
         where = "the table"
         _require(list(map(_label, names)) == names, "a name is neither a number nor text")
@@ -101,19 +109,29 @@ def unpack(packed: Any) -> Any:
             _require(len({c.dtype for c in columns}) == 1, "an array must have one dtype")
         table = put_together(columns, kind, names if kind == "pandas" else [*map(str, names)])
         if was == "pandas":
+            _refuse_wide(packed["index"], budget)
             table.index = _unpacked_index(packed["index"], len(table))
             table.columns.name = _label(packed["axis"])
+    except BudgetExceeded:
+        raise
     except (*MISFITS, library("pyarrow").ArrowException) as error:
         said = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)
         raise InvalidInput(f"The saved table is damaged: {where}: {said}.") from error
     return table
 
 
+def _refuse_wide(packed: Packed, budget: Budget) -> None:
+    """Refuse text of a stated width that would take too much memory: a width is only a claim."""
+    for part in (packed, packed.get("categories")):
+        if part and (text := re.fullmatch(r"[<>]U(\d{1,9})", str(part.get("dtype")))):
+            budget.check_memory(8 * int(text[1]) * len(part["values"]), "The saved table")
+
+
 def _packed(column: Any, kind: Kind) -> Packed:
     dtype = column.type if kind == "pyarrow" else column.dtype
     word = _word(dtype, kind)
     if word == "object":
-        return {"dtype": word, "values": _cells(column.tolist())}
+        return {"dtype": word, "values": _cells([_plain(cell) for cell in column.tolist()])}
     pa, pd = library("pyarrow"), library("pandas")
     if word == "category":
         listed, codes = _packed(pd.Series(dtype.categories), kind), column.array.codes.tolist()
@@ -194,6 +212,18 @@ def _word(dtype: Any, kind: Kind) -> str:
         return f"string {dtype.storage} {'nan' if isinstance(dtype.na_value, float) else 'NA'}"
     is_text = isinstance(dtype, np.dtype) and dtype.kind == "U"
     return str(dtype.str if is_text else dtype.name)
+
+
+def _plain(cell: Any) -> Any:
+    """A cell of a column of objects, which may be anything: what JSON has no word for is text."""
+    if isinstance(cell, Decimal | Fraction):
+        return float(cell)
+    is_known = cell is None or type(cell).__name__ == "NAType"
+    if isinstance(cell, int) and cell.bit_length() > MOST_BITS:
+        return shown(cell)
+    if is_known or isinstance(cell, str | bool | int | float | np.generic):
+        return cell
+    return None if is_missing([cell])[0] else shown(cell, most=200)
 
 
 def _cells(values: list[Any]) -> list[Any]:

@@ -39,7 +39,8 @@ class Storage:
         dtype for, a decimal for one.
     categories : tuple
         A category column's categories: in the dtype's order where it has one (pandas, polars Enum,
-        pyarrow dictionary), else those that occur, sorted.
+        pyarrow dictionary), else those that occur, sorted. Of a text column, those that may be
+        written to it, where that is known.
     is_ordered : bool
         Whether the categories are ordered.
     blank : str
@@ -243,7 +244,7 @@ def settle(training: Storage, own: Storage, kind: Kind, *, same_kind: bool) -> S
         if training.is_plain and own.is_plain and training.dtype.kind == own.dtype.kind == "U":
             return replace(training, dtype=np.result_type(training.dtype, own.dtype))
         return training.listing(own.categories)
-    if own.has_fixed_categories and training.categories:
+    if own.has_fixed_categories and training.is_category and training.categories:
         dtype, listed = type(own.dtype), list(training.categories)
         as_listed = (
             dtype(listed, training.is_ordered) if kind == "pandas" else dtype(map(str, listed))
@@ -252,7 +253,7 @@ def settle(training: Storage, own: Storage, kind: Kind, *, same_kind: bool) -> S
     if own.family == "other" and (training.is_text or training.is_category):
         text = {"polars": "String", "pyarrow": "string"}.get(kind)
         return of_dtype(getattr(library(kind), text)() if text else np.dtype(object), kind)
-    return own
+    return own.listing(training.categories)
 
 
 @lru_cache(maxsize=256)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from robx.arrays import Floats
 from robx.errors import RobxError
+from robx.tables import count_rows, read_matrix, take
+from robx.trees.model import Model
 
 
 def score_rows(score: Callable[[NDArray[np.intp]], Any], n_rows: int) -> tuple[Floats, list[str]]:
@@ -53,6 +55,16 @@ def score_rows(score: Callable[[NDArray[np.intp]], Any], n_rows: int) -> tuple[F
             else:
                 reasons[rows[0]] = f"the model refuses the row: {first_line(error)}"
     return scores, reasons
+
+
+def refusals(model: Model, X: Any) -> list[str]:
+    """Say of each row of a table why a model does not score it; empty where it does."""
+    n_rows = count_rows(X)
+    if model.trees is None:
+        return score_rows(lambda rows: model.score(take(X, rows)), n_rows)[1]
+    reasons: dict[int, str] = {}
+    read_matrix(X, model.trees.columns, named=model.trees.named, reasons=reasons)
+    return [reasons.get(row, "") for row in range(n_rows)]
 
 
 def first_line(error: Exception) -> str:
