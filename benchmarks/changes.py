@@ -1,19 +1,25 @@
-"""How many changes Frugal asks for, how many of them are tiny, and what fewer of them cost.
+"""How many changes Frugal asks for, how many of them are tiny, and what a limit on them does.
 
 Every split trains a model on two fifths of the rows and five models on another two fifths, which
 the search never sees, and asks for declined applicants of the last fifth. A change is *tiny* if it
-moves a feature by less than two hundredths of its unit. *Kept* is the share of the five other models
-that accept an answer. Means over the splits, with their range.
+moves a feature by less than two hundredths of its unit. *Kept* is the share of the five other
+models that accept an answer. *Missed* are, of those for whom some pair of features passes the test
+(all pairs of values that accepted rows have are tried), those whom a limit of two changes leaves
+without an answer. Times are of the processor.
 
-    python -m benchmarks.changes                          # writes benchmarks/results/changes.md
-    python -m benchmarks.changes --adult <adult.data> --heloc <file>
+    python -m benchmarks.changes --adult <adult.data> --heloc <file> --code now
+
+writes benchmarks/results/changes.csv, one line per data set, split and setting, and changes.md: the
+means over the splits with their range. Lines of another `--code`, such as an earlier commit that
+was measured with PYTHONPATH, stay where they are.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +32,22 @@ from xgboost import XGBClassifier
 import robx
 from robx.retrained import acceptance, import_models, retrainings
 
-SPLITS, APPLICANTS, SEARCHING, JUDGES = 5, 40, 16, 5
+SPLITS, APPLICANTS, SEARCHING, JUDGES = 5, 30, 16, 5
 TINY = 0.02
-PRICES = (0.0, 0.01, 0.02, 0.05, 0.1)
-LIMITS = (1, 2, 3)
-RESULTS = Path(__file__).parent / "results" / "changes.md"
+#: Quantiles of accepted rows that are tried for pairs, of columns with more values.
+VALUES = 11
+#: Data sets of more features have too many pairs to try them all.
+MOST_FEATURES = 14
+RESULTS = Path(__file__).parent / "results"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    **{f"price {price:g}": {"price_per_change": price} for price in (0.0, 0.02, 0.1)},
+    **{f"at most {most}": {"max_changes": most} for most in (1, 2, 3)},
+}
 
-ADULT = (
-    "age workclass fnlwgt education education_num marital_status occupation relationship race sex "
-    "capital_gain capital_loss hours_per_week native_country income"
-).split()
+ADULT = ["age", "workclass", "fnlwgt", "education", "education_num", "marital_status"]
+ADULT += ["occupation", "relationship", "race", "sex", "capital_gain", "capital_loss"]
+ADULT += ["hours_per_week", "native_country", "income"]
 
 
 @dataclass
@@ -148,11 +160,6 @@ class Split:
         people = people[model.predict_proba(people)[:, 1] <= 0.5][:APPLICANTS]
         return cls(problem, searching, import_models(problem, judges), people)
 
-    def fresh(self) -> robx.Problem:
-        """Give the problem as if nobody had asked yet."""
-        p = self.problem
-        return robx.Problem(p.model, p.codec.write(p.training), p.schema)
-
 
 def shares(problem: robx.Problem, points: Any, people: Any) -> Any:
     """How far each feature of each answer moves, in its own unit: (n, features)."""
@@ -172,19 +179,128 @@ def figures(split: Split, method: robx.Method) -> dict[str, float]:
     answers: list[robx.Counterfactuals] = []
     took = cpu_seconds(lambda: answers.append(method.explain(split.problem, split.people)))
     answer = answers[0]
-    ok, given = answer.ok, answer.answered
+    ok = answer.ok
     moved = shares(split.problem, answer.points, split.people)[ok]
+    tiny = (moved > 0) & (moved < TINY)
     kept = acceptance(split.judges, answer.points, 0.5)
-    best = given & ~ok
-    return {
-        "ok": ok.mean(),
-        "best found": best.mean(),
-        "L1": answer.cost[ok].mean() if ok.any() else np.nan,
-        "changes": answer.n_changes[ok].mean() if ok.any() else np.nan,
-        "tiny": ((moved > 0) & (moved < TINY)).sum(axis=1).mean() if ok.any() else np.nan,
-        "with a tiny one": ((moved > 0) & (moved < TINY)).any(axis=1).mean(),
-        "kept": kept[:, ok].mean() if ok.any() else np.nan,
-        "margin": float(np.nanmean(answer.measured["retraining_margin"][ok])) if ok.any() else np.nan,
-        "R": answer.stability[ok].mean() if ok.any() else np.nan,
+    out = {
+        "ok": float(ok.mean()),
+        "best found": float((answer.answered & ~ok).mean()),
         "ms": 1e3 * took / len(split.people),
     }
+    if ok.any():
+        out |= {
+            "L1": float(answer.cost[ok].mean()),
+            "changes": float(answer.n_changes[ok].mean()),
+            "tiny": float(tiny.sum(axis=1).mean()),
+            "with a tiny one": float(tiny.any(axis=1).mean()),
+            "kept": float(kept[:, ok].mean()),
+            "R": float(answer.stability[ok].mean()),
+            "margin": float(answer.measured["retraining_margin"][ok].mean()),
+        }
+    return out
+
+
+def missed(split: Split) -> dict[str, float]:
+    """Try all pairs, and see for whom one passes and Frugal finds none."""
+    method = robx.Frugal(models=split.searching, max_changes=2)
+    ok = method.explain(split.problem, split.people).ok
+    problem, test = split.problem, replace(method.test(split.problem), max_outlier_score=np.inf)
+    applicants, rows = problem.read(split.people), problem.support.rows
+    options = []
+    for columns in problem.rules.features_of_columns:
+        seen = np.unique(rows[:, columns], axis=0)
+        if len(seen) > VALUES and columns.sum() == 1 and not problem.rules.is_label[columns][0]:
+            at = np.linspace(0, 1, VALUES)
+            seen = np.unique(np.quantile(rows[:, columns], at, axis=0, method="nearest"), axis=0)
+        options.append((columns, seen))
+    possible = np.zeros(len(ok), dtype=bool)
+    for i in range(len(ok)):
+        points = []
+        for (one, values), (two, others) in combinations(options, 2):
+            pairs = np.tile(applicants.matrix[i], (len(values), len(others), 1))
+            pairs[:, :, one] = values[:, None]
+            pairs[:, :, two] = others[None]
+            points.append(pairs.reshape(-1, pairs.shape[2]))
+        tried = np.concatenate(points)
+        tried, legal = problem.gate.admit(tried, applicants, np.full(len(tried), i))
+        tried = tried[legal & problem.gate.accepts(tried)]
+        assert test.panel is not None  # noqa: S101 - it has models
+        tried = tried[test.panel.margins(tried) >= test.min_margin]
+        possible[i] = test(tried).any()
+    return {"possible": float(possible.sum()), "missed": float((possible & ~ok).sum())}
+
+
+def left_out(split: Split) -> dict[str, float]:
+    """See what each further answer does without: its part of the earlier answer's cost."""
+    method = robx.Frugal(models=split.searching)
+    first = robx.alternatives(method, split.problem, split.people, 3)
+    parts = []
+    for before, after in pairwise([first, *first.alternatives]):
+        one, two = (shares(split.problem, a.points, split.people) for a in (before, after))
+        spared = np.where((one > 0) & (two == 0), one, 0.0).max(axis=1)
+        both = before.ok & after.ok
+        parts += (spared[both] / one[both].sum(axis=1)).tolist()
+    trifles = np.mean(np.array(parts) < 0.1) if parts else np.nan
+    return {"other answers": float(len(parts)), "differ by a trifle": float(trifles)}
+
+
+# --- all ------------------------------------------------------------------------------------------
+
+
+def measure(data: dict[str, Data], settings: dict[str, dict[str, Any]]) -> pd.DataFrame:
+    """Measure every setting on every split."""
+    lines = []
+    for name, one in data.items():
+        for seed in range(SPLITS):
+            split = Split.of(one, seed)
+            for setting, parameters in settings.items():
+                method = robx.Frugal(models=split.searching, **parameters)
+                found = figures(split, method)
+                if setting == "at most 2" and one.X.shape[1] <= MOST_FEATURES:
+                    found |= missed(split)
+                if setting == "default":
+                    found |= left_out(split)
+                lines.append({"data": name, "split": seed, "setting": setting, **found})
+            print(f"{name}, split {seed}", flush=True)
+    return pd.DataFrame(lines)
+
+
+def page(lines: pd.DataFrame) -> str:
+    """Write the means over the splits, with their ranges, as a page."""
+    figures = [str(name) for name in lines if name not in {"data", "split", "setting", "code"}]
+    parts = ["# Changes: how many, how small, and with a limit", "", str(__doc__).split("\n\n")[1]]
+    for name, some in lines.groupby("data", sort=False):
+        parts += ["", f"## {name}", "", f"| code | setting | {' | '.join(figures)} |"]
+        parts.append("| --- " * (len(figures) + 2) + "|")
+        for (code, setting), cell in some.groupby(["code", "setting"], sort=False):
+            cells = [_said(cell[figure]) for figure in figures]
+            parts.append(f"| {code} | {setting} | {' | '.join(cells)} |")
+    return "\n".join(parts) + "\n"
+
+
+def _said(values: Any) -> str:
+    known = values.dropna()
+    return f"{known.mean():.3g} [{known.min():.3g}, {known.max():.3g}]" if len(known) else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Changes of Frugal's answers.")
+    parser.add_argument("--adult", type=Path, help="adult.data of the UCI repository")
+    parser.add_argument("--heloc", type=Path, help="HELOC's file")
+    parser.add_argument("--code", default="now", help="name of the code that is measured")
+    parser.add_argument("--settings", nargs="*", choices=SETTINGS, help="some of the settings")
+    asked = parser.parse_args()
+    settings = {name: SETTINGS[name] for name in asked.settings or SETTINGS}
+    lines = measure(data_sets({"adult": asked.adult, "heloc": asked.heloc}), settings)
+    lines.insert(0, "code", asked.code)
+    file = RESULTS / "changes.csv"
+    if file.exists():
+        before = pd.read_csv(file)
+        lines = pd.concat([before[before["code"] != asked.code], lines])
+    lines.to_csv(file, index=False, float_format="%.5g")
+    (RESULTS / "changes.md").write_text(page(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -109,7 +109,7 @@ class German:
         self.people = others[self.model.predict_proba(others)[:, 1] <= 0.5][:GERMAN_APPLICANTS]
         self.retrained = self._again(self.X, self.y)
         self.elsewhere = self._again(others, their_y)
-        self.problem = robx.Problem(self.model, self.X)
+        self.problem = robx.Problem(self.model, self.X, robx.Schema.infer(self.X))
 
     @staticmethod
     def _again(X: pd.DataFrame, y: pd.Series) -> list[Any]:
@@ -151,7 +151,7 @@ class German:
 
     def ours(self, method: Any) -> pd.DataFrame:
         """From the model on; rows without an answer are NaN."""
-        answer = method.explain(robx.Problem(self.model, self.X), self.people)
+        answer = method.explain(robx.Problem(self.model, self.X, self.problem.schema), self.people)
         points: pd.DataFrame = answer.points
         return points.where(pd.Series(answer.ok, index=points.index), np.nan)
 

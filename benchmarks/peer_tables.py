@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FREE", "Line", "markdown", "read_lines", "row", "write_lines"]
+__all__ = [
+    "FREE",
+    "Line",
+    "markdown",
+    "over_splits",
+    "read_lines",
+    "row",
+    "short_spans",
+    "short_table",
+    "write_lines",
+]
 
 #: The block in which every column may change.
 FREE = "all free"
@@ -146,6 +156,48 @@ def markdown(lines: list[Line]) -> str:
         text += _table(("", "splits", *(name for name, _, _ in OVER_SPLITS)), spans)
     known = dict.fromkeys(line.versions for line in lines if line.versions)
     return "\n".join([*text, f"Versions: {'; '.join(known)}.", ""])
+
+
+#: What the README shows of the first split: the name there, the field, and how it is written.
+SHORT = (
+    ("accepted today", "accepted", "{:.0%}"),
+    ("kept, same data", "kept_same", "{:.0%}"),
+    ("kept, other half", "kept_other", "{:.0%}"),
+    ("L1 cost", "cost", "{:.2f}"),
+    ("changes", "changes", "{:.1f}"),
+    ("LOF", "lof", "{:.2f}"),
+    ("s each", "median_seconds", "{:.3f}"),
+)
+#: Tools that the README leaves out: the same question again, and answers that are half lost.
+LEFT_OUT = ("Closest", "OCEAN")
+
+
+def short_table(lines: list[Line]) -> str:
+    """Write the table of the README, robx's default in bold."""
+    shown = [line for line in lines if line.split == 0 and line.block == FREE]
+    rows = [
+        [
+            f"**{line.tool}**" if line.tool == "Frugal" else line.tool,
+            *(how.format(getattr(line, name)).replace("%", " %") for _, name, how in SHORT),
+        ]
+        for line in shown
+        if line.tool not in LEFT_OUT
+    ]
+    return "\n".join(_table(("", *(name for name, _, _ in SHORT)), rows))
+
+
+def short_spans(lines: list[Line]) -> str:
+    """Write the table of the README over splits: mean, lowest and highest of robx and DiCE."""
+    wanted = {"kept_other", "cost", "changes"}
+    shown = [(name, field, how) for name, field, how in OVER_SPLITS if field in wanted]
+    rows = []
+    for tool in ("Frugal", "RobX", "DiCE genetic"):
+        own = [line for line in lines if (line.block, line.tool) == (FREE, tool)]
+        rows.append(
+            [tool, *(_span([getattr(line, f) for line in own], how) for _, f, how in shown)]
+        )
+    head = f"{len(own)} splits: mean [lowest, highest]"
+    return "\n".join(_table((head, *(name for name, _, _ in shown)), rows))
 
 
 def _table(head: tuple[str, ...], rows: list[list[str]]) -> list[str]:

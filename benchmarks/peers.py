@@ -118,7 +118,7 @@ def run(tool: str, python: str, folder: Path, n: int, locked: tuple[str, ...]) -
         head = head or first
         lines += [line for line in rest if "seconds" in line]
         batch = next((line["batch"] for line in rest if "batch" in line), np.nan)
-        if not finished:
+        if not finished and len(lines) < n:  # else it hung in the batch at the end
             lines.append({"point": None, "seconds": HANGS, "accepted": False, "why": "time limit"})
     return Run(head, lines, batch)
 

@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["auto_gallery"],
     "filename_pattern": r"\.py$",
     "image_scrapers": ("axes_scraper.scrape",),
+    "thumbnail_size": (800, 480),
     "reset_modules": (),
     "capture_repr": (),
     "download_all_examples": False,
@@ -82,6 +83,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "robx"
 html_static_path = ["_static"]
 html_css_files = ["robx.css"]
+html_js_files = ["robx.js"]
 html_show_sphinx = False
 html_show_sourcelink = False
 html_copy_source = False

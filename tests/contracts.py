@@ -196,6 +196,32 @@ class MethodContract:
         assert (change["savings"] <= 2).all()
         assert (change["income"] > 5).any() or (change["savings"] == 2).any()
 
+    @pytest.mark.parametrize("seed", slow_but([0], range(6)))
+    def test_what_goes_together_stays_together(self, seed: int) -> None:
+        case = family("together")
+        schema = robx.Schema.infer(case.X, protected=())
+        assert [one.names for one in schema.together] == [
+            ("savings", "money", "has_savings"),
+            ("home_code", "home"),
+        ]
+        if seed:
+            rng = np.random.default_rng(seed)
+            schema = random_schema(schema.override(together=schema.together), case.X, rng)
+        problem = case.problem(schema=schema)
+        answer = self.method.explain(problem, case.applicants)
+        assert_lawful(answer, case, problem)
+        after = answer.points
+        assert (after["money"] == 50 * after["savings"] ** 2).all()
+        assert (after["has_savings"] == (after["savings"] > 1)).all()
+        assert (after["home_code"] == 3 * after["home_own"] + 7 * after["home_other"]).all()
+        if seed == 0:
+            moved = (after != case.applicants)[["savings", "home_code"]]
+            assert moved.to_numpy().any()
+            counted = (after != case.applicants)[
+                ["income", "age", "savings", "rate", "owner", "debts", "home_code"]
+            ]
+            assert answer.n_changes.tolist() == counted.sum(axis=1).tolist()
+
     def test_of_who_may_not_move_a_range_says_nothing(self) -> None:
         case = family("forest")
         guess = case.problem().schema

@@ -115,6 +115,15 @@ def _numbers(n: int, seed: int) -> Any:
     return people(n, seed).astype({"owner": int})
 
 
+def _doubled(n: int, seed: int) -> Any:
+    """Columns that say the same thing: savings in two ways, and a code for the home."""
+    frame = _numbers(n, seed)
+    frame["money"] = 50 * frame["savings"] ** 2
+    frame["home_code"] = 3 * frame["home_own"] + 7 * frame["home_other"]
+    frame["has_savings"] = (frame["savings"] > 1).astype(int)
+    return frame
+
+
 def _array(n: int, seed: int) -> Any:
     return people(n, seed).to_numpy(np.float64)
 
@@ -149,6 +158,8 @@ def family(name: str) -> Family:  # noqa: PLR0911
             return _fitted(
                 name, GradientBoostingClassifier(n_estimators=25, random_state=0), _numbers
             )
+        case "together":
+            return _fitted(name, RandomForestClassifier(**quick, max_depth=6), _doubled)
         case "xgboost-zero":
             return _fitted(name, xgb.XGBClassifier(**quick, max_depth=3, missing=0.0), _numbers)
         case "lightgbm-zero":

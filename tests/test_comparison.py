@@ -19,7 +19,7 @@ import robx
 
 pytest.importorskip("dice_ml", reason="the comparison needs DiCE")
 
-from benchmarks import peer_tables, peer_worker, peers
+from benchmarks import peer_pages, peer_tables, peer_worker, peers
 from benchmarks.common import boosted
 
 ROOT = Path(__file__).parents[1]
@@ -240,3 +240,28 @@ def test_an_answer_a_failure_and_a_long_search_each_give_a_line() -> None:
     assert peer_worker.asked(broken, person, 5)["why"] == "ValueError: no luck"
     late = peer_worker.asked(lambda _: time.sleep(30), person, 1)
     assert (late["point"], late["why"]) == (None, "time limit")
+
+
+def test_who_hangs_after_everybody_was_answered_has_answered_everybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def watched(_: list[str], out: Path) -> bool:
+        lines: list[dict[str, Any]] = [{"setup": 1.0}]
+        lines += [{"seconds": 0.1, "point": [float(i)], "why": ""} for i in range(3)]
+        out.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return False
+
+    monkeypatch.setattr(peers, "_watched", watched)
+    found = peers.run("tool", "python", tmp_path, 3, ())
+    assert [line["point"] for line in found.lines] == [[0.0], [1.0], [2.0]]
+    assert np.isnan(found.batch)
+
+
+def test_the_readme_says_what_was_measured() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = committed_lines()
+    assert peer_tables.short_table(lines) in text
+    assert peer_tables.short_spans(lines) in text
+    assert peer_pages.filled_readme(text) == text
+    page = PAGE.read_text(encoding="utf-8")
+    assert peer_pages.filled_page(page) == page

@@ -29,6 +29,8 @@ import numpy as np
 import pytest
 import xgboost
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = {"_build", "auto_gallery", "generated"}
@@ -253,6 +255,27 @@ def test_links_out_of_the_pages_lead_to_copies_and_others_stay(tmp_path: Path) -
     assert rewrite(text, tmp_path / "docs" / "more", tmp_path / "docs") == (
         "[a](<path:../../README.md>) [b](../page.md#x) `c` [d](e.md)"
     )
+
+
+def test_a_thumbnail_is_a_small_drawing_without_a_legend(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx_gallery", reason="the pages are built with it")
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    ax = figure.subplots()
+    ax.plot([1, 2], label="a line")
+    legend = ax.legend()
+    paths = [str(tmp_path / f"{k}.png") for k in range(3)]
+    names = {"ax": ax}
+    told = {"example_globals": names, "image_path_iterator": iter(paths)}
+    scrape = extension("axes_scraper")["scrape"]
+    shown = scrape(None, told, {"src_dir": str(tmp_path)})
+    assert "1.png" in shown
+    assert "0.png" not in shown  # the gallery takes it as the thumbnail
+    small, full = (Image.open(path).size for path in paths[:2])
+    assert full == (8 * 160, 4 * 160)
+    assert small[0] / 200 < 0.7 * 8  # inches: text is larger beside the rest
+    assert legend.get_visible()
+    assert tuple(figure.get_size_inches()) == (8, 4)
+    assert scrape(None, told, {"src_dir": str(tmp_path)}) == ""  # each figure once
 
 
 # --- the runner itself ---------------------------------------------------------------------------

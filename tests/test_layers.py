@@ -47,6 +47,12 @@ def test_a_library_is_imported_only_where_it_belongs(library: str) -> None:
     assert [name for name in users if not name.startswith(ONLY_IN[library])] == []
 
 
+def test_one_module_decides_where_compiled_code_is_kept() -> None:
+    users = [name_of(file) for file in FILES if "from numba import njit" in file.read_text()]
+    users += [name_of(file) for file in FILES if "numba.njit(" in file.read_text()]
+    assert set(users) == {"kernels.compiling"}
+
+
 def test_the_scan_sees_imports_within_functions() -> None:
     assert "ortools" in imported(SOURCE / "methods" / "exact" / "program.py")
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from robx.errors import (
+    BudgetExceeded,
     GuessedSchema,
     ImportMismatch,
     InvalidInput,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from robx.answers import Certificate as Certificate
     from robx.answers import Counterfactuals as Counterfactuals
     from robx.answers import Status as Status
+    from robx.budget import Budget as Budget
     from robx.evaluation import Rehearsal as Rehearsal
     from robx.evaluation import Study as Study
     from robx.evaluation import evaluate as evaluate
@@ -71,6 +73,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "alternatives": "robx.methods",
     "BlackBox": "robx.trees",
+    "Budget": "robx.budget",
     "Certificate": "robx.answers",
     "certify": "robx.retrained",
     "check": "robx.promises",
@@ -116,6 +119,7 @@ _HOMES = {
 _MODULES = ("datasets", "metrics", "plots", "scenarios")
 
 __all__ = [  # noqa: PLE0604
+    "BudgetExceeded",
     "GuessedSchema",
     "ImportMismatch",
     "InvalidInput",

@@ -23,6 +23,10 @@ class InvalidModel(RobxError, ValueError):
     """A model or model file is damaged: its own parts contradict each other."""
 
 
+class BudgetExceeded(InvalidInput):
+    """Reading a file would take more bytes, memory or time than its `robx.Budget` allows."""
+
+
 class UnsupportedModel(RobxError, TypeError):
     """A model is sound, but of a kind that cannot be turned into a `TreeEnsemble`."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,24 @@ from robx.errors import InvalidInput
 
 #: A value that takes more letters is named by its type.
 MOST_LETTERS = 200
+
+
+#: So many names are listed, and the rest are counted.
+MOST_NAMES = 8
+
+
+def listed(
+    names: Collection[object], most: int = MOST_NAMES, show: Callable[[object], str] = repr
+) -> str:
+    """Name the first few, and say how many more there are.
+
+    Examples
+    --------
+    >>> listed(["good", "bad"]), listed(range(10_000), most=3)
+    ("'good', 'bad'", '0, 1, 2 and 9997 more')
+    """
+    shown = ", ".join(show(name) for name in islice(names, most))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def is_whole(value: Any) -> bool:

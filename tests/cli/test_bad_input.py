@@ -75,7 +75,7 @@ WRONG: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "1.5",
         ("'--threshold': 1.5 is not in the range 0<=x<1",),
     ),
-    "a target that is no class": ("--target", "7", ("--target must be one of", "0, 1", "Got 7")),
+    "a target that is no class": ("--target", "7", ("--target must be one of", "0, 1", "Got '7'")),
     "parameters without labels": ("--params", "params.yaml", ("--params", "needs --label")),
     "a tau nobody reaches": (
         "--tau",

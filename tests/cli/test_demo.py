@@ -18,12 +18,6 @@ def readme_figures() -> dict[str, list[str]]:
     return {line[0]: line[1:] for line in cells}
 
 
-def rounded(cells: list[str]) -> list[str]:
-    answered, cost, changes, kept, inliers = cells
-    numbers = f"{float(cost):.2f} {float(changes):.1f} {float(kept):.1%} {float(inliers):.2f}"
-    return [answered, *numbers.split()]
-
-
 @pytest.mark.slow
 def test_the_demo_shows_people_a_table_and_files_and_names_commands_that_work(
     call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -35,11 +29,11 @@ def test_the_demo_shows_people_a_table_and_files_and_names_commands_that_work(
     lines = [line.split("\t") for line in ran.out.splitlines() if "\t" in line]
     names, figures = lines[0], {line[0]: line for line in lines[1:]}
     assert names[1:] == ["answered", "cost", "changes", "still accepted", "inliers (LOF)"]
-    kept = {name: float(line[4]) for name, line in figures.items()}
+    kept = {name: float(line[4].removesuffix("%")) / 100 for name, line in figures.items()}
     cost = {name: float(line[2]) for name, line in figures.items()}
     assert kept["Frugal"] > kept["Nearest neighbour"] + 0.1
     assert cost["Frugal"] < cost["RobX"]
-    assert readme_figures() == {name: rounded(line[1:]) for name, line in figures.items()}
+    assert readme_figures() == {name: line[1:] for name, line in figures.items()}
     folder = tmp_path / "robx-demo"
     assert {file.name for file in folder.iterdir()} == {
         "applicants.csv",

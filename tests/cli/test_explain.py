@@ -91,8 +91,21 @@ def test_options_of_the_method_reach_it(folder: Path, call: Run) -> None:
     done = [one for one in few["applicants"] if one["status"] == "ok"]
     assert done
     assert {one["n_changes"] for one in done} == {1}
+    priced = [call(*told(folder, "--price-per-change", price, "--json")).json for price in (0, 2)]
+    n_changes = [
+        sum(one["n_changes"] for one in answers["applicants"] if one["status"] == "ok")
+        for answers in priced
+    ]
+    assert n_changes[0] > n_changes[1] > 0
     high = call(*told(folder, "--method", "robx", "--tau", 0.7, "--json")).json
     assert all(o["stability"] >= 0.7 for o in high["applicants"] if o["status"] == "ok")
+
+
+def test_a_price_is_for_frugal_and_not_negative(folder: Path, call: Run) -> None:
+    refused = call(*told(folder, "--method", "robx", "--price-per-change", 0.1))
+    assert refused.code == 2
+    assert "The method 'robx' takes no --price-per-change." in refused.err
+    assert call(*told(folder, "--price-per-change", -1)).code == 2
 
 
 def test_with_labels_each_answer_has_a_certificate(folder: Path, call: Run) -> None:
@@ -188,7 +201,7 @@ def test_text_in_a_table_is_what_the_file_calls_its_categories(call: Run, tmp_pa
     assert len(answered) > 10
     assert any("job: " in one["changes"] for one in answered)
     study = ["--seeds", 1, "--models", 2, "--method", "robx", "--change", "bootstrap"]
-    assert float(call("evaluate", *words, *study).rows[0]["validity"]) > 0.8
+    assert call("evaluate", *words, *study, "--json").json[0]["validity"] > 0.8
 
 
 def test_catboost_files_say_what_their_classes_are_called(call: Run, tmp_path: Path) -> None:

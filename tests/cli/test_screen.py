@@ -12,13 +12,15 @@ import pytest
 from robx.cli.screen import aligned, show_json, show_table
 
 
-def test_a_piped_table_is_separated_by_tabs_with_all_digits(
+def test_a_piped_table_is_separated_by_tabs_with_numbers_as_on_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     cells = {"who": ["Ann", "Bo"], "cost": [1 / 3, float("nan")], "why": ["a\tb", None]}
-    frame = pd.DataFrame(cells)
+    frame = pd.DataFrame({**cells, "share": [0.9737500000000001, 1.0], "n": [1234567, 2]})
     show_table(frame, {"cost": ".1f"})
-    assert capsys.readouterr().out == f"who\tcost\twhy\nAnn\t{1 / 3}\ta b\nBo\t\t\n"
+    assert capsys.readouterr().out == (
+        "who\tcost\twhy\tshare\tn\nAnn\t0.3\ta b\t0.974\t1234567\nBo\t\t\t1\t2\n"
+    )
 
 
 def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ ELSE = "Leave --label out, or give models that were trained again with --retrain
             "--target must be 0 or 1. Name the class with --target.",
         ),
         (
-            "It needs models. Pass them as 'models', such as list(robx.retrainings(e, X_train, 1)).",
+            "It needs models. Pass them as 'models', such as list(robx.retrainings(e, X_train)).",
             "It needs models. Add --label, or --retrained.",
         ),
         ("Name it: target= of robx.import_model, one of 0, 1.", "Name it: --target, one of 0, 1."),
@@ -61,7 +61,7 @@ def test_errors_of_commands_name_no_parameters(folder: Path, call: Run, tmp_path
     label, data = ["--label", "good"], ["--data", folder / "train.csv"]
     cases: dict[str, list[object]] = {
         "has no value in any row": [*base, "--data", tmp_path / "empty.csv"],
-        "has no rows": [*base, "--data", tmp_path / "none.csv"],
+        "no rows": [*base, "--data", tmp_path / "none.csv"],
         "--params": [*base, *data, *label, "--params", tmp_path / "p.yaml"],
         "--retrained": [*base, *data, *label, "--model", tmp_path / "m.robx"],
         "--target": [*base, *data, "--target", "7"],

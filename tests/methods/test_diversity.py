@@ -126,6 +126,21 @@ def test_of_an_answers_features_the_one_is_held_that_can_be_spared_most_cheaply(
     assert first.alternatives[0].changes == (("a: 0 → 4",),)
 
 
+def test_another_answer_differs_by_a_feature_that_matters() -> None:
+    # The answer changes a by 20 and c a little. Without c, a by 21 is cheap, and hardly another.
+    rows = np.array([[a, b, c] for a in range(21) for b in (0, 30) for c in (0, 1)], dtype=float)
+    rows = np.concatenate([rows, [[21.0, 0.0, 0.0]] * 3])
+    a, b, c = rows.T
+    label = ((a >= 20) & (c >= 1)) | (a >= 21) | (b >= 30)
+    schema = robx.Schema(
+        tuple(robx.Feature(n, "integer", scale=s) for n, s in zip("abc", (1, 1, 2), strict=True))
+    )
+    problem = robx.Problem(DecisionTreeClassifier().fit(rows, label), rows, schema)
+    first = robx.alternatives(robx.NearestNeighbour(), problem, [[0.0, 0.0, 0.0]], 2)
+    assert first.changes == (("a: 0 → 20", "c: 0 → 1"),)
+    assert first.alternatives[0].changes == (("b: 0 → 30",),)
+
+
 def test_an_answer_that_comes_again_is_refused() -> None:
     given = robx.Given(points=[[3.0, 0.0, 0.0]])
     first = robx.alternatives(given, tree_problem(), [[2.0, 0.0, 0.0]], 2)

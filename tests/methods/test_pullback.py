@@ -12,7 +12,7 @@ import robx
 from contracts import rows_of
 from families import family
 from robx.methods.point_tests import StabilityTest
-from robx.methods.pullback import Pullback, shortcuts
+from robx.methods.pullback import Pullback
 from strategies import random_schema
 
 Floats = NDArray[np.float64]
@@ -162,92 +162,83 @@ def test_no_point_is_tested_in_vain() -> None:
     assert test.asked == []
 
 
-# --- shortcuts ------------------------------------------------------------------------------------
+# --- trades ---------------------------------------------------------------------------------------
 
 
-def naive_way(
-    problem: robx.Problem, person: Floats, target: Floats, test: Any, most: int | None, bounds: Any
-) -> Floats | None:
-    """One feature after the other, the one that raises the score most."""
-    rules = problem.rules
-    groups = [np.flatnonzero(columns) for columns in rules.features_of_columns]
-    here = person.copy()
-    for _ in range(len(groups) if most is None else most):
-        scores = {}
-        for k, columns in enumerate(groups):
-            tried = here.copy()
-            tried[columns] = target[columns]
-            if rules.changed(tried[None], here[None]).any():
-                scores[k] = float(problem.gate.score(tried[None])[0])
-        if not scores:
-            return None
-        best = max(scores, key=lambda k: (scores[k], -k))
-        here[groups[best]] = target[groups[best]]
-        low, high = bounds
-        settled = rules.settle(here[None], person[None], (low[None], high[None]))
-        allowed = not rules.changed(settled, here[None]).any()
-        allowed = allowed and bool(rules.keeps(here[None], person[None])[0])
-        if allowed and test(here[None])[0]:
-            return here
-    return None
+def trade(rule: Any, point: Any, price: float, budget: int = 1000) -> tuple[list[float], Rule]:
+    problem = problem_of()
+    test = Rule(problem, rule)
+    people = problem.read(ROWS[:1])
+    start = np.array([point], dtype=float)
+    pullback = Pullback(people, np.zeros(1, dtype=np.intp), start, test, 1, np.array([budget]))
+    pullback.trade(price)
+    return pullback.points[0].tolist(), test
 
 
-@pytest.mark.parametrize("most", [None, 1, 3])
-@pytest.mark.parametrize("name", ["xgboost-array", "forest", "lightgbm"])
-def test_a_way_takes_over_the_most_telling_features_first(name: str, most: int | None) -> None:
-    case = family(name)
-    n_found = 0
-    for seed in range(3):
-        problem = case.problem()
-        if seed:
-            rng = np.random.default_rng(seed)
-            problem = case.problem(schema=random_schema(problem.schema, case.X, rng))
-        test = StabilityTest(problem, 0.45, robx.Noise(n_draws=32))
-        people = problem.read(rows_of(case.applicants, slice(10)))
-        rng = np.random.default_rng(seed)
-        owner = rng.integers(0, 10, 30)
-        rows = problem.support.rows[rng.integers(0, len(problem.support), 30)]
-        low, high = people.low[owner], people.high[owner]
-        targets = problem.rules.settle(rows, people.matrix[owner], (low, high))
-        owners, points = shortcuts(people, owner, targets, test, most)
-        np.testing.assert_array_equal(owners[:30], owner)
-        np.testing.assert_array_equal(points[:30], targets)
-        expected = []
-        for k in range(30):
-            bounds = low[k], high[k]
-            way = naive_way(problem, people.matrix[owner[k]], targets[k], test, most, bounds)
-            if way is not None:
-                expected.append((int(owner[k]), str(way.tolist())))
-        ours = [(int(i), str(p.tolist())) for i, p in zip(owners[30:], points[30:], strict=True)]
-        assert sorted(ours) == sorted(expected)
-        n_found += len(ours)
-        if most is not None:
-            own = people.matrix[owners[30:]]
-            assert (problem.rules.n_changes(points[30:], own) <= most).all()
-    assert n_found > 5
+@pytest.mark.parametrize(
+    ("price", "expected"),
+    [
+        (0.0, [0.9, 0, 1, 0, 1, 0, 0]),  # as dear without it: it stays
+        (0.05, [1.0, 0, 0, 0, 1, 0, 0]),  # 0.9 + 0.15 * 0.9 is more than there is
+    ],
+)
+def test_a_small_change_is_undone_if_another_makes_up_for_it(price: float, expected: Any) -> None:
+    point, _ = trade(lambda p: p[0] + p[2] / 10 >= 1, [0.9, 0, 1, 0, 1, 0, 0], price)
+    assert point == expected
 
 
-def test_a_way_keeps_relations() -> None:
-    rows = np.array([[a, b] for a in range(4) for b in range(4)], dtype=float)
-    features = tuple(robx.Feature(name, "integer", scale=1.0) for name in "ab")
-    model = DecisionTreeClassifier().fit(rows, rows[:, 1] >= 2)
-    for relations, expected in (((), [0, 3]), (("b <= a",), [3, 3])):
-        problem = robx.Problem(model, rows, robx.Schema(features, relations))
-        test = StabilityTest(problem, 0.0, robx.Noise(n_draws=16))
-        people = problem.read(np.zeros((1, 2)))
-        _, points = shortcuts(people, np.zeros(1, dtype=np.intp), np.full((1, 2), 3.0), test, None)
-        assert points.tolist() == [[3, 3], expected]
-
-
-def test_without_targets_there_is_no_way() -> None:
-    problem = family("forest").problem()
-    people = problem.read(rows_of(family("forest").applicants, slice(2)))
-    none = np.zeros(0, dtype=np.intp)
-    owners, points = shortcuts(
-        people,
-        none,
-        np.empty((0, len(problem.names))),
-        StabilityTest(problem, 0.5, robx.Noise()),
-        None,
+def test_of_all_that_make_up_for_a_change_the_cheapest_is_taken() -> None:
+    # Without the count, a little more of one is enough, or a whole step of the other.
+    point, _ = trade(
+        lambda p: min(p[:2]) >= 0.5 and (p[0] >= 0.525 or p[1] >= 0.75 or p[2] >= 3),
+        [0.5, 0.5, 3, 0, 1, 0, 0],
+        0.0,
     )
-    assert len(owners) == len(points) == 0
+    assert point == pytest.approx([0.5 + 0.3 * 0.1125, 0.5, 0, 0, 1, 0, 0])
+
+
+def test_what_cannot_be_made_up_for_stays() -> None:
+    start = [0.5, 0.5, 3, 2, 0, 0, 1]
+    for rule in (lambda p: False, lambda p: p[3] == 2 and p[6] == 1 and p[2] == 3 and p[0] == 0.5):
+        point, _ = trade(rule, start, 0.02)
+        assert point == start
+    alone = [0.5, 0, 0, 0, 1, 0, 0]
+    point, test = trade(lambda p: True, alone, 1.0)
+    assert point == alone  # one change has nobody to make up for it
+    assert test.asked == []
+
+
+@pytest.mark.parametrize("budget", [0, 1, 4])
+def test_trades_take_no_more_tests_than_are_left(budget: int) -> None:
+    _, test = trade(lambda p: False, [0.5, 0.5, 5, 2, 1, 0, 0], 0.3, budget)
+    assert len(test.asked) == budget
+
+
+def test_trades_pass_keep_the_schema_and_lower_the_cost_with_its_price() -> None:
+    n_traded = 0
+    for seed, name in enumerate(["xgboost", "forest", "lightgbm"]):
+        case = family(name)
+        rng = np.random.default_rng(seed)
+        problem = case.problem(schema=random_schema(case.problem().schema, case.X, rng))
+        test = StabilityTest(problem, 0.45, robx.Noise(n_draws=32))
+        people = problem.read(rows_of(case.applicants, slice(20)))
+        rows = problem.support.rows[rng.integers(0, len(problem.support), 200)]
+        owner = np.repeat(np.arange(20), 10)
+        points, legal = problem.gate.admit(rows, people, owner)
+        passed = np.flatnonzero(legal & test(points))
+        pullback = Pullback(
+            people, owner[passed], points[passed], test, 1, np.full(20, 10_000, dtype=np.int64)
+        )
+        pullback.undo()
+        before, started = pullback.worth(0.1), pullback.points.copy()
+        pullback.trade(0.1)
+        assert (pullback.worth(0.1) <= before).all()
+        assert test(pullback.points).all()
+        own = people.matrix[pullback.owner]
+        assert not any(problem.rules.broken(pullback.points, own))
+        fewer = problem.rules.n_changes(started, own) - problem.rules.n_changes(
+            pullback.points, own
+        )
+        assert (fewer >= 0).all()
+        n_traded += int(fewer.sum())
+    assert n_traded > 10

@@ -123,8 +123,15 @@ def test_numbers_of_numpy_are_taken_as_plain_ones() -> None:
         ({"noise": -1}, "noise must not be negative. Got -1"),
         ({"weight": -1}, "weight must not be negative. Got -1"),
         ({"low": 2, "high": 1}, "low must not be above high. Got 2 and 1"),
-        ({"resolution": 0}, "a resolution is a positive step of a continuous feature. Got 0.0"),
-        ({"kind": "integer", "resolution": 2}, "a resolution is a positive step of a continuous"),
+        (
+            {"resolution": 0},
+            "a resolution is a positive step of a continuous or integer feature. Got 0",
+        ),
+        ({"kind": "integer", "resolution": 2.5}, "of an integer feature is an integer. Got 2.5"),
+        (
+            {"kind": "ordinal", "levels": (1, 2), "resolution": 1},
+            "a resolution is a positive step of a continuous or integer feature. Got 1 for a",
+        ),
         ({"may_fill": 1}, "may_fill must be true or false. Got 1"),
         ({"kind": "onehot"}, "a one-hot feature, and no other, names its group"),
         ({"group": "g"}, "a one-hot feature, and no other, names its group"),

@@ -33,7 +33,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "protected.md"
         *((name, "colour") for name in ("colour", "skin_color", "Hautfarbe")),
         *((name, "birth") for name in ("DAYS_BIRTH", "DaysBirth", "birth_year", "dateofbirth")),
         *((name, "birth") for name in ("Geburtsdatum", "fecha_nacimiento", "country_of_birth")),
-        *((name, "nationality and origin") for name in ("foreign_worker", "native-country")),
+        *(
+            (name, "nationality and origin")
+            for name in ("foreign_worker", "foreign", "native-country")
+        ),
         *((name, "nationality and origin") for name in ("Staatsangehoerigkeit", "nationalité")),
         *((name, "marital status") for name in ("personal_status", "MARRIAGE", "EstadoCivil")),
         *((name, "marital status") for name in ("NAME_FAMILY_STATUS", "marital-status")),
@@ -249,4 +252,5 @@ def listed() -> str:
 def test_the_page_lists_what_the_code_knows() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert listed() in text, f"write this table into {PAGE.name}:\n{listed()}"
+    assert f"*{protected.WHOLE.replace(' ', ', ')}*" in text
     assert " ".join(protected.THINGS.split()) in " ".join(text.split())

@@ -255,7 +255,7 @@ def test_models_that_are_no_classifiers_are_refused() -> None:
 
 
 def test_a_model_that_was_not_fitted_is_told_so() -> None:
-    with pytest.raises(robx.InvalidModel, match="was it fitted"):
+    with pytest.raises(robx.InvalidModel, match="is not fitted: train it"):
         robx.import_model(classifier())
 
 

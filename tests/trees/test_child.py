@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import robx
 from robx.trees import child
 
+BUDGET = robx.Budget()
 WRITE = "open(output, 'wb').write(open(source, 'rb').read()[::-1])"
 
 
@@ -33,28 +35,29 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def answer(script: str, source: Path) -> Any:
+def answer(script: str, source: Path, budget: robx.Budget = BUDGET) -> Any:
     """What a script leaves in `answer`, sent back as JSON."""
-    script += "\nimport json\njson.dump(answer, open(output, 'w'))"
-    return json.loads(child.convert(script, "numpy", source))
+    script = f"answer_of, answer = answer, None\n{script}"
+    script += "\njson.dump(answer, open(output, 'w'))\nanswer = answer_of"
+    return json.loads(child.convert(script, "numpy", source, budget))
 
 
 # --- what goes in and comes out -------------------------------------------------------------------
 
 
 def test_the_bytes_that_the_script_wrote_come_back(source: Path) -> None:
-    assert child.convert(WRITE, "numpy", source) == b"cba"
+    assert child.convert(WRITE, "numpy", source, BUDGET) == b"cba"
 
 
 def test_a_relative_path_is_found(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(source.parent)
-    assert child.convert(WRITE, "numpy", Path(source.name)) == b"cba"
+    assert child.convert(WRITE, "numpy", Path(source.name), BUDGET) == b"cba"
 
 
 def test_a_path_is_never_taken_for_code(tmp_path: Path) -> None:
     path = tmp_path / "'); raise SystemExit('; $(exit 1) {memory}.cbm"
     path.write_bytes(b"xyz")
-    assert child.convert(WRITE, "numpy", path) == b"zyx"
+    assert child.convert(WRITE, "numpy", path, BUDGET) == b"zyx"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_a_path_is_never_taken_for_code(tmp_path: Path) -> None:
 )
 def test_scores_come_back_for_the_rows_that_went_in(rows: Any, source: Path) -> None:
     script = "import numpy as np\nscores = np.nan_to_num(np.asarray(X, dtype='f4'), nan=7).sum(1)"
-    scores = child.score(script, "numpy", source, rows)
+    scores = child.score(script, "numpy", source, rows, BUDGET)
     assert scores is not None
     assert scores.dtype == np.float64
     assert scores.tolist() == [8.5, 3.0]
@@ -73,25 +76,28 @@ def test_scores_come_back_for_the_rows_that_went_in(rows: Any, source: Path) -> 
 def test_the_script_runs_alone_with_little_to_reach(source: Path, scratch: Path) -> None:
     script = """
 import os
+print("This is not part of what comes back.")
 answer = [sys.flags.isolated, sys.stdin.read(), os.getcwd()]
 """
-    isolated, said, folder = answer(script, source)
-    assert isolated == 1
-    assert said == ""
-    assert Path(folder).parent == scratch
+    assert answer(script, source) == [1, "", Path(sys.executable).anchor]
 
 
-def test_memory_and_core_files_are_limited(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_files_and_core_files_are_limited_by_the_budget(source: Path) -> None:
     resource = pytest.importorskip("resource")
     script = """
 import resource
-answer = [resource.getrlimit(resource.RLIMIT_CORE), resource.getrlimit(resource.RLIMIT_AS)[0]]
+kinds = (resource.RLIMIT_CORE, resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
+answer = [resource.getrlimit(kind)[0] for kind in kinds]
 """
-    assert answer(script, source) == [[0, 0], child.MEMORY]
-    assert resource.getrlimit(resource.RLIMIT_AS)[0] != child.MEMORY
-    monkeypatch.setattr(child, "MEMORY", 2**29)
+    budget = robx.Budget(max_memory=2**29, max_bytes=2**20)
+    limit = child.own_memory() + 2**29
+    assert answer(script, source, budget) == [0, limit, 2**20]
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] != limit
     with pytest.raises(robx.InvalidModel, match=r"numpy could not read 'model\.cbm'.*MemoryError"):
-        child.convert("block = bytearray(2**30)\n" + WRITE, "numpy", source)
+        child.convert(f"block = bytearray({limit})\n" + WRITE, "numpy", source, budget)
+    much = "with open(output, 'wb') as file: file.write(bytes(2**20 + 1))"
+    with pytest.raises(robx.InvalidModel, match="File too large"):
+        child.convert(much, "numpy", source, budget)
 
 
 # --- what goes wrong ------------------------------------------------------------------------------
@@ -105,7 +111,7 @@ def test_a_crash_ends_in_an_error_that_names_the_signal_and_leaves_no_core_file(
     with pytest.raises(
         robx.InvalidModel, match=r"^numpy could not read 'model\.cbm' \(stopped by signal 6\)\.$"
     ):
-        child.convert("import os; os.abort()", "numpy", source)
+        child.convert("import os; os.abort()", "numpy", source, BUDGET)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -114,47 +120,45 @@ def test_the_last_line_of_what_a_failing_library_said_is_passed_on(source: Path)
     with pytest.raises(
         robx.InvalidModel, match=r"^numpy could not read 'model\.cbm' \(an error\): last words$"
     ):
-        child.convert(script, "numpy", source)
+        child.convert(script, "numpy", source, BUDGET)
 
 
 def test_an_exception_is_passed_on_by_its_message(source: Path) -> None:
     with pytest.raises(robx.InvalidModel, match=r"\(an error\): ValueError: bad magic$"):
-        child.convert("raise ValueError('bad magic')", "numpy", source)
+        child.convert("raise ValueError('bad magic')", "numpy", source, BUDGET)
 
 
 def test_a_long_or_garbled_message_is_cut_short(source: Path) -> None:
     script = "sys.stderr.buffer.write(b'\\xff' + b'y' * 10_000); sys.exit(3)"
     with pytest.raises(robx.InvalidModel, match="y{200}") as caught:
-        child.convert(script, "numpy", source)
+        child.convert(script, "numpy", source, BUDGET)
     assert len(str(caught.value)) < 400
 
 
 def test_a_script_that_fails_silently_or_writes_nothing_is_an_error(source: Path) -> None:
     with pytest.raises(robx.InvalidModel, match=r"could not read 'model\.cbm' \(an error\)\.$"):
-        child.convert("sys.exit(2)", "numpy", source)
+        child.convert("sys.exit(2)", "numpy", source, BUDGET)
     with pytest.raises(robx.InvalidModel, match=r"could not read 'model\.cbm' \(an error\)\.$"):
-        child.convert("pass", "numpy", source)
+        child.convert("pass", "numpy", source, BUDGET)
 
 
 def test_output_of_a_script_that_failed_later_is_not_used(source: Path) -> None:
     with pytest.raises(robx.InvalidModel, match="could not read"):
-        child.convert(WRITE + "\nsys.exit(1)", "numpy", source)
+        child.convert(WRITE + "\nsys.exit(1)", "numpy", source, BUDGET)
 
 
-def test_a_script_that_does_not_end_is_stopped(
-    source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child, "SECONDS", 1)
+def test_a_script_that_does_not_end_is_stopped(source: Path) -> None:
     with pytest.raises(
-        robx.InvalidModel,
-        match=r"^numpy did not finish with 'model\.cbm' in 1 s; it was stopped\.$",
+        robx.BudgetExceeded,
+        match=r"^numpy did not finish with 'model\.cbm' in 1 s; it was stopped\. If you trust the "
+        r"file, allow more time: budget=robx\.Budget\(max_seconds=\.\.\.\) in Python, ",
     ):
-        child.convert("while True: pass", "numpy", source)
+        child.convert("while True: pass", "numpy", source, robx.Budget(max_seconds=1))
 
 
 def test_a_crash_while_scoring_is_an_error_too(source: Path) -> None:
     with pytest.raises(robx.InvalidModel, match=r"\(stopped by signal 6\)"):
-        child.score("import os; os.abort()", "numpy", source, np.zeros((1, 1)))
+        child.score("import os; os.abort()", "numpy", source, np.zeros((1, 1)), BUDGET)
 
 
 def test_without_the_library_a_file_cannot_be_read_and_nobody_can_be_asked(source: Path) -> None:
@@ -163,5 +167,7 @@ def test_without_the_library_a_file_cannot_be_read_and_nobody_can_be_asked(sourc
         match=r"'model\.cbm' can only be read with no_such_library installed\. Install it, or "
         r"save the model as \.json\.",
     ):
-        child.convert(WRITE, "no_such_library", source)
-    assert child.score("scores = [0.5]", "no_such_library", source, np.zeros((1, 1))) is None
+        child.convert(WRITE, "no_such_library", source, BUDGET)
+    assert (
+        child.score("scores = [0.5]", "no_such_library", source, np.zeros((1, 1)), BUDGET) is None
+    )

@@ -114,7 +114,7 @@ def test_a_file_that_scores_otherwise_than_its_library_is_refused(
     model = save_xgboost(tmp_path / "model.json")
     asked: list[Any] = []
 
-    def other(path: Path, target: Any, rows: Any) -> Any:
+    def other(path: Path, target: Any, rows: Any, budget: robx.Budget) -> Any:
         asked.append((path, target, rows))
         answer = model.predict_proba(rows)[:, 1].astype(np.float64)
         answer[3] += 2e-6
@@ -159,7 +159,7 @@ def test_the_sample_is_spread_over_the_whole_table(
     table = pd.concat([FRAME] * 20, ignore_index=True)
     seen: list[Any] = []
 
-    def ask(path: Path, target: Any, rows: Any) -> Any:
+    def ask(path: Path, target: Any, rows: Any, budget: robx.Budget) -> Any:
         seen.append(rows.index.to_numpy())
         return model.predict_proba(rows)[:, 1]
 
@@ -186,7 +186,7 @@ def test_an_unknown_ending_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(
         robx.UnsupportedModel,
         match=rf"does not know model files ending in '{ending}'\. Expected \.json, \.ubj, \.txt, "
-        r"\.cbm, \.skops or \.robx; or load the model yourself and pass it\.",
+        r"\.cbm, \.skops or \.robx; in Python, load the model yourself and pass it\.",
     ):
         robx.import_model(tmp_path / name)
 
@@ -211,8 +211,8 @@ def test_a_pickle_is_never_loaded(ending: str, tmp_path: Path) -> None:
     with pytest.raises(
         robx.UnsupportedModel,
         match=rf"'model{ending}' is a pickle, which runs code when it is loaded; robx does "
-        r"not load it\. If you trust it, load it yourself and pass the model; or save it with "
-        r"skops\.io\.dump\.",
+        r"not load it\. Save the model with skops\.io\.dump; or, if you trust the file, name it "
+        r"\.pkl and allow it with --unsafe-pickle, or load it in Python and pass the model\.",
     ):
         robx.import_model(path)
     assert not sprung.exists()
@@ -306,7 +306,7 @@ def test_a_subclass_that_scores_its_own_way_is_not_scored_as_its_parent(
 def test_an_unknown_target_is_an_error(make: Any) -> None:
     with pytest.raises(
         robx.InvalidInput,
-        match=r"The 'target' parameter of import_model must be one of the model's classes, 0, 1\. "
+        match=r"The target must be one of the model's classes, 0, 1\. "
         r"Got 'good' instead\.",
     ):
         robx.import_model(make(), "good")

@@ -511,7 +511,7 @@ def test_other_classifiers_are_left_to_blackbox(model: Any) -> None:
 
 @each_estimator
 def test_a_model_that_is_not_fitted_is_an_error(kind: type) -> None:
-    with pytest.raises(robx.InvalidInput, match=f"{kind.__name__} is not fitted yet"):
+    with pytest.raises(robx.InvalidModel, match=f"{kind.__name__} is not fitted: train it"):
         robx.import_model(classifier(kind))
 
 

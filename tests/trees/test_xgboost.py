@@ -335,7 +335,7 @@ def test_none_as_the_marker_for_missing_is_nan() -> None:
 
 
 def test_a_model_that_is_not_fitted_is_told_so() -> None:
-    with pytest.raises(robx.InvalidModel, match="XGBClassifier is not fitted: call fit first"):
+    with pytest.raises(robx.InvalidModel, match="XGBClassifier is not fitted: train it"):
         robx.import_model(classifier())
 
 

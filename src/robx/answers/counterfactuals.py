@@ -17,6 +17,7 @@ from robx.answers.certificate import Certificate
 from robx.answers.origin import checked_date, utc_date
 from robx.answers.status import ANSWERED, Status
 from robx.arrays import Floats
+from robx.budget import Budget
 from robx.schema import Norm, Schema
 from robx.tables import as_named_frame
 
@@ -230,6 +231,6 @@ class Counterfactuals:
         files.save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Counterfactuals:
-        """Read what `save` wrote to a `.json` or `.parquet` file."""
-        return files.load(cls, path)
+    def load(cls, path: str | os.PathLike[str], *, budget: Budget | None = None) -> Counterfactuals:
+        """Read what `save` wrote to a `.json` or `.parquet` file, within a `robx.Budget`."""
+        return files.load(cls, path, budget or Budget.default())

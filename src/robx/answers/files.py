@@ -6,7 +6,6 @@ any other form than robx wrote it, a file is refused.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,8 +17,9 @@ from numpy.typing import NDArray
 from robx.answers.certificate import Certificate
 from robx.answers.origin import checked_origin
 from robx.answers.status import Status
+from robx.budget import UNLIMITED, Budget
 from robx.errors import InvalidInput
-from robx.files import atomically, check_target, existing_file, write_table
+from robx.files import atomically, check_target, existing_file, parse_json, write_table
 from robx.schema import Schema, check_norm
 from robx.tables import count_rows, pack, unpack
 
@@ -37,6 +37,8 @@ NUMBERS = ("cost", "score", "stability", "n_changes")
 ENDINGS = (".json", ".parquet", ".csv", ".csv.gz")
 #: Where a parquet file keeps everything.
 KEY = b"robx"
+#: Memory for a table, however small.
+TABLE_BYTES = 2**13
 
 
 def to_plain(answers: Counterfactuals) -> dict[str, Any]:
@@ -62,7 +64,9 @@ def to_plain(answers: Counterfactuals) -> dict[str, Any]:
     }
 
 
-def from_plain(cls: type[Counterfactuals], plain: Any, depth: int = 0) -> Counterfactuals:
+def from_plain(
+    cls: type[Counterfactuals], plain: Any, depth: int = 0, budget: Budget = UNLIMITED
+) -> Counterfactuals:
     """Make answers from plain values, as `to_plain` gives them."""
     if depth > DEEPEST:
         raise InvalidInput(f"The counterfactuals are damaged: nested more than {DEEPEST} deep.")
@@ -80,8 +84,8 @@ def from_plain(cls: type[Counterfactuals], plain: Any, depth: int = 0) -> Counte
             method=str(plain["method"]),
             settings=dict(plain["settings"]),
             schema=Schema.from_dict(plain["schema"]),
-            applicants=unpack(plain["applicants"]),
-            points=unpack(plain["points"]),
+            applicants=unpack(plain["applicants"], budget),
+            points=unpack(plain["points"], budget),
             status=np.array([Status(status) for status in plain["status"]], dtype=object),
             reason=tuple(map(str, plain["reason"])),
             cost=np.array(plain["cost"], dtype=np.float64),
@@ -89,15 +93,15 @@ def from_plain(cls: type[Counterfactuals], plain: Any, depth: int = 0) -> Counte
             stability=np.array(plain["stability"], dtype=np.float64),
             n_changes=np.array(plain["n_changes"], dtype=np.int64),
             norm=plain["norm"],
-            base=None if base is None else from_plain(cls, base, depth + 1),
-            paths=None if paths is None else tuple(unpack(path) for path in paths),
+            base=None if base is None else from_plain(cls, base, depth + 1, budget),
+            paths=None if paths is None else tuple(unpack(path, budget) for path in paths),
             measured={
                 str(name): np.array(values, dtype=np.float64)
                 for name, values in plain.get("measured", {}).items()
             },
             certificate=Certificate.from_dict(certificate) if certificate else None,
             alternatives=tuple(
-                from_plain(cls, one, depth + 1) for one in plain.get("alternatives", ())
+                from_plain(cls, one, depth + 1, budget) for one in plain.get("alternatives", ())
             ),
             origin=checked_origin(plain.get("origin", {})),
         )
@@ -120,8 +124,8 @@ def from_plain(cls: type[Counterfactuals], plain: Any, depth: int = 0) -> Counte
 # --- files ----------------------------------------------------------------------------------------
 
 
-def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> None:
-    """Write answers in the form that the file's ending names."""
+def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> int:
+    """Write answers in the form that the file's ending names; count as `write_table` does."""
     file = check_path(path)
     if file.suffix == ".json":
         with atomically(file) as temporary:
@@ -129,7 +133,8 @@ def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> None:
     elif file.suffix == ".parquet":
         _write_parquet(answers, file)
     else:
-        write_table(answers.table, file)
+        return write_table(answers.table, file)
+    return 0
 
 
 def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:
@@ -151,23 +156,30 @@ def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:
     return file
 
 
-def load(cls: type[Counterfactuals], path: str | os.PathLike[str]) -> Counterfactuals:
+def load(
+    cls: type[Counterfactuals], path: str | os.PathLike[str], budget: Budget
+) -> Counterfactuals:
     """Read what `save` wrote to a `.json` or `.parquet` file."""
     file = existing_file(path)
-    if file.suffix == ".parquet":
-        text: str | bytes = _metadata(file)
-    elif file.suffix == ".json":
-        text = file.read_bytes()
-    else:
-        raise InvalidInput(
-            f"Counterfactuals are loaded from .json or .parquet. Got '{file.name}'; a .csv file "
-            "holds only their table."
-        )
-    try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
-    return from_plain(cls, plain)
+    with budget.reading(f"'{file.name}'"):
+        if file.suffix == ".parquet":
+            text = _metadata(file, budget)
+        elif file.suffix == ".json":
+            text = budget.read(file)
+        else:
+            raise InvalidInput(
+                f"Counterfactuals are loaded from .json or .parquet. Got '{file.name}'; a .csv "
+                "file holds only their table."
+            )
+        # Every table in it takes more than its text: an empty frame is some thousand bytes.
+        budget.check_memory(TABLE_BYTES * text.count(b'"columns"'), f"'{file.name}'")
+        try:
+            plain = parse_json(text, f"'{file.name}'", budget)
+        except InvalidInput:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
+        return from_plain(cls, plain, budget=budget)
 
 
 def _write_parquet(answers: Counterfactuals, file: Path) -> None:
@@ -190,8 +202,9 @@ def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(mixed, str))
 
 
-def _metadata(file: Path) -> bytes:
-    """Read everything from a parquet file's metadata."""
+def _metadata(file: Path, budget: Budget) -> bytes:
+    """Read everything from a parquet file's metadata; the table itself is not read."""
+    budget.check_bytes(file.stat().st_size, f"'{file.name}'")
     import pyarrow as pa  # noqa: PLC0415 - takes long to load
     import pyarrow.parquet as pq  # noqa: PLC0415
 

@@ -1,21 +1,24 @@
 """The `robx` command: one small file for each command, thin over the public API.
 
-`options` are those that commands share, `inputs` reads what they name, `screen` is what users and
-other programs see, and `wording` has the library's errors speak of options. Commands load the rest
-of robx when they run, so that ``robx --help`` is fast.
+`options` are those that commands share, `inputs` reads what they name, `outputs` looks at the files
+that they will write, `screen` is what users and other programs see, `wording` has the library's
+errors speak of options, and `process` is how a command ends. Commands load the rest of robx when
+they run, so that ``robx --help`` is fast.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import click
 
 import robx
-from robx.cli.screen import warnings_as_remarks
+from robx.cli.process import discard_output, leave, set_up, stop_code
+from robx.cli.screen import remark, warnings_as_remarks
 from robx.cli.wording import in_options
 from robx.errors import RobxError
 
@@ -33,7 +36,7 @@ COMMANDS = (
     "evaluate",
     "completion",
 )
-BAD_INPUT, FAULT, INTERRUPTED = 2, 70, 130
+BAD_INPUT, FAULT = 2, 70
 
 
 class Commands(click.Group):
@@ -57,9 +60,10 @@ class Commands(click.Group):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # the reader of our output, such as `head`, has stopped
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+        except BrokenPipeError:
+            if discard_output() is None:
+                raise
+            return 0  # the reader of our output, such as `head`, has stopped
         return result
 
 
@@ -83,12 +87,14 @@ def robx_command() -> None:
       2    invalid input: the message says what to do
       70   an internal error of robx
       130  stopped by Ctrl-C
+      143  stopped by SIGTERM
     """
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    sys.exit(run(arguments))
+    set_up()
+    leave(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -97,27 +103,28 @@ def run(arguments: list[str] | None = None) -> int:
         with warnings_as_remarks():
             result = robx_command.main(arguments, prog_name="robx", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         return BAD_INPUT
-    except RobxError as error:
-        click.echo(f"Error: {in_options(_one_line(error))}", err=True)
-        return BAD_INPUT
-    except OSError as error:
-        click.echo(f"Error: {_one_line(error)}", err=True)
+    except (RobxError, OSError) as error:
+        said = in_options(_one_line(error)) if isinstance(error, RobxError) else _one_line(error)
+        if isinstance(error, OSError) and (broken := discard_output()) is not None:
+            what = (broken.strerror or str(broken)).rstrip(".")
+            said = f"Standard output cannot be written: {what}. Redirect it to another file."
+        remark(f"Error: {said}")
         return BAD_INPUT
     except SystemExit:  # click's, where the reader of the help has stopped
         return 0
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("\nStopped. No file was left half-written.", err=True)
-        return INTERRUPTED
+    except (KeyboardInterrupt, click.Abort) as error:
+        remark("\nStopped. No file was left half-written.")
+        return stop_code(error)
     except Exception as error:
         if os.environ.get("ROBX_DEBUG"):
             raise
         said = f"{type(error).__name__}: {_one_line(error)}"
-        click.echo(
+        remark(
             f"Error: this is an internal error of robx ({said}). Please report it, with the output "
-            "of the same command under ROBX_DEBUG=1.",
-            err=True,
+            "of the same command under ROBX_DEBUG=1."
         )
         return FAULT
     return result if isinstance(result, int) else 0

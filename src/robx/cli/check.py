@@ -11,7 +11,8 @@ import click
 import robx
 from robx.cli.columns import class_named
 from robx.cli.inputs import model_file
-from robx.cli.options import FILE, HELP, NewFile, takes
+from robx.cli.options import FILE, HELP, takes
+from robx.cli.outputs import NewFile, WritingCommand
 from robx.cli.screen import listed, remark, show_json, show_table, write
 from robx.errors import InvalidInput
 
@@ -24,7 +25,7 @@ SHARES = dict.fromkeys(("share", "low", "high"), ".1%")
 SHOWN = ("file", "applicant", "score_before", "score_now", "kept", "reason", "changes")
 
 
-@click.command(short_help="See which promises a new model keeps.")
+@click.command(cls=WritingCommand, short_help="See which promises a new model keeps.")
 @click.argument("recourse", type=FILE, nargs=-1, required=True)
 @click.option("--model", "model_path", type=FILE, help=f"The new model. {HELP['model']}")
 @click.option(

@@ -9,6 +9,7 @@ import click
 
 import robx
 from robx.cli.options import takes
+from robx.cli.outputs import NewFolder, WritingCommand
 from robx.cli.screen import remark, show_table
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ ADVICE = """\
 (The model has learned from this data that no account is better than a poor one. To rule out such
 advice, let checking only increase in the schema.)
 """
+WRITTEN = (
+    "model.skops",
+    "new-model.skops",
+    "train.csv",
+    "applicants.csv",
+    "schema.yaml",
+    "recourse.json",
+    "report.html",
+)
 NEXT = """
 Wrote {folder}: model.skops, new-model.skops, train.csv, applicants.csv, schema.yaml, recourse.json
 and report.html, which opens in any browser. Try the other commands on these files:
@@ -39,11 +49,13 @@ class Rows(NamedTuple):
     y: pd.Series[Any]
 
 
-@click.command(short_help="See robx at work on German Credit, and get files to try.")
+@click.command(
+    cls=WritingCommand, short_help="See robx at work on German Credit, and get files to try."
+)
 @click.option(
     "--out",
     "folder",
-    type=click.Path(file_okay=False),
+    type=NewFolder(*WRITTEN),
     default="robx-demo",
     help="Folder for the report and the other files.",
 )

@@ -9,6 +9,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, made_method, with_inputs
 from robx.cli.options import FILE, METHODS, POSITIVE, MethodName, number_of_models, takes
+from robx.cli.outputs import WritingCommand
 from robx.cli.screen import show_records, shows_progress, write_table
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ CHANGES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@click.command(short_help="Compare methods after the model has changed.")
+@click.command(cls=WritingCommand, short_help="Compare methods after the model has changed.")
 @takes("model", "data", "needed_label", "schema")
 @click.option(
     "--method",

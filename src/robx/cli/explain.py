@@ -9,7 +9,8 @@ import click
 
 import robx
 from robx.cli.inputs import Inputs, load_models, made_method, with_inputs
-from robx.cli.options import POSITIVE, MethodName, NewFile, number_of_models, takes
+from robx.cli.options import POSITIVE, MethodName, number_of_models, takes
+from robx.cli.outputs import NewFile, WritingCommand
 from robx.cli.screen import remark, show_json, show_table, shows_progress, write
 from robx.errors import InvalidInput
 
@@ -20,7 +21,7 @@ MIN_MODELS = 6
 FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": ".1%"}
 
 
-@click.command(short_help="Tell declined applicants what to change.")
+@click.command(cls=WritingCommand, short_help="Tell declined applicants what to change.")
 @takes("model", "data", "label", "schema", "applicants")
 @click.option(
     "--out",
@@ -39,6 +40,11 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
 )
 @click.option(
     "--max-changes", type=POSITIVE, help="Maximum number of features to change, for Frugal."
+)
+@click.option(
+    "--price-per-change",
+    type=click.FloatRange(0),
+    help="What each changed feature costs on top of how far it moves, for Frugal.",
 )
 @click.option("--norm", type=click.Choice(["1", "2"]), help="Norm of the cost: L1 (default) or L2.")
 @click.option(
@@ -76,7 +82,7 @@ def explain(
       robx explain --model model.skops --data train.csv --label good \\
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
-    from robx.answers.files import check_path
+    from robx.answers.files import check_path, save
 
     if retrained and (inputs.label is not None or len(retrained) < MIN_MODELS):
         raise InvalidInput(
@@ -110,7 +116,7 @@ def explain(
     )
     answer = _noted(answer, inputs)
     _refuse_unreached(answer, parameters["tau"])
-    write(answer.save, out, quiet=inputs.quiet)
+    write(lambda file: save(answer, file), out, quiet=inputs.quiet)
     _show(answer, as_json=as_json, is_written=out is not None, quiet=inputs.quiet)
 
 

@@ -149,13 +149,16 @@ class Inputs:
 
     @cached_property
     def _imported(self) -> TreeEnsemble | BlackBox:
+        from robx.trees.targets import UnknownTarget
+
+        target = self.target
         try:
-            return self.file.imported(self.target)
-        except InvalidInput as error:
-            if "target" not in str(error):
-                raise
-            choice = str(error).rpartition("one of ")[2]
-            raise InvalidInput(f"--target must be one of {choice}") from error
+            return self.file.imported(target)
+        except UnknownTarget as error:
+            named = "" if self.target_name is None else f" Got '{self.target_name}'."
+            raise InvalidInput(
+                f"--target must be one of {listed(error.classes)}.{named}"
+            ) from error
 
     def _features(
         self, table: pd.DataFrame, path: str, trained_on: list[str] | None = None
@@ -211,15 +214,13 @@ def made_method(name: str, parameters: dict[str, Any]) -> Method:
 def _read_parameters(path: str | None) -> dict[str, Any] | None:
     if path is None:
         return None
-    import yaml
+    from robx.budget import Budget
+    from robx.files import read_plain
 
     file = Path(path)
     if not file.is_file():
         raise InvalidInput(f"There is no file of hyperparameters at '{path}' (--params).")
-    try:
-        plain = yaml.safe_load(file.read_text(encoding="utf-8"))  # JSON is YAML too
-    except (ValueError, yaml.YAMLError) as error:
-        raise InvalidInput(f"'{path}' is neither YAML nor JSON: {error}.") from error
+    plain = read_plain(file, Budget.default())
     if not isinstance(plain, dict) or not all(isinstance(name, str) for name in plain):
         raise InvalidInput(f"'{path}' must map names of hyperparameters to values.")
     return plain

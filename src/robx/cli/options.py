@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from robx.cli.screen import either
-from robx.errors import InvalidInput
+from robx.cli.outputs import NewFile
 
 #: Completed by shells as a file; its reader says whether there is one.
 FILE = click.Path()
@@ -37,28 +35,6 @@ class MethodName(click.Choice):  # type: ignore[type-arg] # generic in new versi
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """See `click.ParamType`."""
         return super().convert("frugal" if value == "default" else value, param, ctx)
-
-
-class NewFile(click.Path):
-    """A file to write, whose ending and folder are checked before any work is done."""
-
-    def __init__(self, *endings: str) -> None:
-        super().__init__()
-        self.endings = endings
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """See `click.ParamType`."""
-        file, option = Path(value), param.opts[0]
-        if file.suffix not in self.endings:
-            raise InvalidInput(
-                f"{option} takes a file ending in {either(self.endings)}. Got '{value}'."
-            )
-        if file.is_dir() or not file.parent.is_dir():
-            what = "is a folder" if file.is_dir() else "is in a folder that does not exist"
-            raise InvalidInput(
-                f"{option} '{value}' {what}. Make the folder, or name a file in another one."
-            )
-        return super().convert(value, param, ctx)
 
 
 POSITIVE = click.IntRange(min=1)

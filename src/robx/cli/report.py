@@ -11,12 +11,15 @@ import click
 import robx
 from robx.cli.columns import features_of
 from robx.cli.inputs import model_file
-from robx.cli.options import FILE, HELP, NewFile, takes
+from robx.cli.options import FILE, HELP, takes
+from robx.cli.outputs import NewFile, WritingCommand
 from robx.cli.screen import listed, write
 from robx.errors import InvalidInput
 
 
-@click.command(short_help="Make a report of the answers: a page, Markdown or JSON.")
+@click.command(
+    cls=WritingCommand, short_help="Make a report of the answers: a page, Markdown or JSON."
+)
 @click.argument("recourse", type=FILE)
 @click.option(
     "--out",
@@ -73,7 +76,7 @@ def report(
     made = robx.report(
         answers,
         checks=[_checked(answers, path, utc_date(), unsafe_pickle) for path in new_models],
-        evaluation=None if evaluation is None else read_table(evaluation),
+        evaluation=None if evaluation is None else read_table(evaluation, only_blanks_missing=True),
         stability=_stability(answers, model_path, data, unsafe_pickle),
         title=title,
         date=utc_date(),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 import robx
-from robx.cli.options import FILE, NewFile, takes
+from robx.cli.options import FILE, takes
+from robx.cli.outputs import NewFile, WritingCommand
 from robx.cli.screen import remark, show_json
 from robx.errors import InvalidInput
 
@@ -17,7 +16,7 @@ NOTE = (
 )
 
 
-@click.command(short_help="Guess the schema of a table, to edit it.")
+@click.command(cls=WritingCommand, short_help="Guess the schema of a table, to edit it.")
 @click.argument("data", type=FILE)
 @click.option("--label", metavar="COLUMN", help="Column with the outcomes, which is not a feature.")
 @takes("id")
@@ -26,14 +25,12 @@ NOTE = (
     type=NewFile(".yaml", ".yml", ".json"),
     help="File for the schema: .yaml or .json. Without it, the schema is printed.",
 )
-@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @takes("json", "quiet")
 def schema(
     data: str,
     label: str | None,
     id_column: str | None,
     out: str | None,
-    force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -52,11 +49,9 @@ def schema(
         if name is not None and name not in X.columns:
             raise InvalidInput(f"'{data}' has no column '{name}'. Check the spelling.")
     guessed = robx.Schema.infer(X.drop(columns=[n for n in (label, id_column) if n is not None]))
-    said = guess_words(guessed.features)
+    said = guess_words(guessed.features, [one.names for one in guessed.together])
     remark(f"These are guesses: {said}.", quiet=quiet)
     if out is not None:
-        if Path(out).exists() and not force:
-            raise InvalidInput(f"'{out}' exists already. --force overwrites it.")
         guessed.save(out)
         remark(NOTE.format(file=out), quiet=quiet)
     if as_json:

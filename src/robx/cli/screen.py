@@ -1,7 +1,8 @@
 """What users see, and what other programs read.
 
 Results go to standard output, remarks and progress to standard error. A table is aligned on a
-terminal, and separated by tabs, with a line of names, where the output is piped.
+terminal, and separated by tabs, with a line of names, where the output is piped. Numbers are
+rounded in both; `--json` and files have all digits.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
 
+from robx import parameters
 from robx.errors import RobxWarning
 
 ELLIPSIS = "…"
@@ -25,9 +27,10 @@ MIN_WIDTH = 12
 
 
 def remark(text: str, *, quiet: bool = False) -> None:
-    """Say something that is not part of the result."""
+    """Say something that is not part of the result, and goes on if nobody listens."""
     if not quiet:
-        click.echo(text, err=True)
+        with suppress(OSError):
+            click.echo(text, err=True)
 
 
 @contextmanager
@@ -51,10 +54,21 @@ def warnings_as_remarks() -> Iterator[None]:
 
 
 def write(save: Callable[[str], object], path: str | None, *, quiet: bool) -> None:
-    """Write a file, if one is named, and say so."""
-    if path is not None:
-        save(path)
-        remark(f"Wrote {path}.", quiet=quiet)
+    """Write a file, if one is named, and say so.
+
+    `save` may count the texts that were escaped.
+    """
+    if path is None:
+        return
+    n_escaped = save(path)
+    remark(f"Wrote {path}.", quiet=quiet)
+    if n_escaped:
+        many = f"{n_escaped} texts in it begin" if n_escaped != 1 else "A text in it begins"
+        remark(
+            f"{many} as a formula does. An apostrophe stands before each, so that no spreadsheet "
+            "runs it; `robx check` reads it without. A .parquet file holds all text as it is.",
+            quiet=quiet,
+        )
 
 
 def write_table(table: Any, path: str | None, *, quiet: bool) -> None:
@@ -88,9 +102,7 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b and 2 more'
     """
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+    return parameters.listed([*names], most, str)
 
 
 def show_json(value: Any) -> None:
@@ -109,19 +121,17 @@ def show_records(frame: Any, formats: Mapping[str, str], *, as_json: bool) -> No
 def show_table(frame: Any, formats: Mapping[str, str] | None = None, *, indent: str = "") -> None:
     """Print a pandas table without its index: for users on a terminal, for programs elsewhere.
 
-    `formats` says how the numbers of a column are shown on a terminal, such as ".1%". Programs get
-    all digits.
+    `formats` says how the numbers of a column are shown, such as ".1%".
     """
-    names = [str(name) for name in frame.columns]
+    names, said = [str(name) for name in frame.columns], formats or {}
     rows = frame.to_numpy(dtype=object).tolist()
+    cells = [[_shown(c, said.get(n)) for c, n in zip(r, names, strict=True)] for r in rows]
     if not sys.stdout.isatty():
-        for row in [names, *rows]:
-            click.echo("\t".join(map(_for_programs, row)))
+        for row in [names, *cells]:
+            click.echo("\t".join(" ".join(cell.split()) for cell in row))
         return
     if not rows:
         return
-    said = formats or {}
-    cells = [[_for_people(c, said.get(n)) for c, n in zip(r, names, strict=True)] for r in rows]
     right = [frame[name].dtype.kind in "iuf" for name in frame.columns]
     for line in aligned(names, cells, right, shutil.get_terminal_size().columns - len(indent)):
         click.echo(indent + line)
@@ -160,18 +170,12 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
-def _for_people(cell: Any, how: str | None) -> str:
+def _shown(cell: Any, how: str | None) -> str:
     if _is_missing(cell):
         return ""
     if how is None and isinstance(cell, float):
         how = ".3g"
     return format(cell, how) if how else str(cell)
-
-
-def _for_programs(cell: Any) -> str:
-    if _is_missing(cell):
-        return ""
-    return " ".join(str(cell).split()) if isinstance(cell, str) else str(cell)
 
 
 def _plain(value: Any) -> Any:

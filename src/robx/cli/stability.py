@@ -7,12 +7,13 @@ import click
 import robx
 from robx.cli.inputs import Inputs, with_inputs
 from robx.cli.options import FILE, takes
+from robx.cli.outputs import WritingCommand
 from robx.cli.screen import show_records, write, write_table
 
 FORMATS = dict.fromkeys(("score", "mean", "std", "stability"), ".3f")
 
 
-@click.command(short_help="Measure how stable the model is around rows.")
+@click.command(cls=WritingCommand, short_help="Measure how stable the model is around rows.")
 @takes("model", "data", "ignored_label", "schema")
 @click.option("--rows", type=FILE, help="Table of the rows to measure. Default: those of --data.")
 @click.option("--tau", type=float, help="Say of each row whether its stability reaches this.")

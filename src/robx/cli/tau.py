@@ -9,6 +9,7 @@ import click
 import robx
 from robx.cli.inputs import Inputs, load_models, with_inputs
 from robx.cli.options import FILE, number_of_models, takes
+from robx.cli.outputs import WritingCommand
 from robx.cli.screen import remark, show_json, show_table, write, write_table
 from robx.errors import InvalidInput
 
@@ -16,7 +17,7 @@ SHARES = ("quantile", "passing", "validity", "worst_validity", "coverage")
 FORMATS = {"tau": ".3f", "cost": ".2f", "n_changes": ".1f", **dict.fromkeys(SHARES, ".1%")}
 
 
-@click.command(short_help="Choose the minimum stability for RobX.")
+@click.command(cls=WritingCommand, short_help="Choose the minimum stability for RobX.")
 @takes("model", "data", "label", "schema")
 @click.option("--applicants", type=FILE, help="Table of applicants for a sweep: .csv or .parquet.")
 @takes("retrained")

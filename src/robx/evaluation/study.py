@@ -154,7 +154,7 @@ class Study:
     def _guess(self) -> Schema:
         """A schema that knows every category of the table, also the rare ones."""
         guessed = Schema.infer(self.X)
-        warn_of_guess(guessed.features)
+        warn_of_guess(guessed.features, [one.names for one in guessed.together])
         return guessed
 
     def changed(

@@ -21,6 +21,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyarrow.csv import ConvertOptions  # type: ignore[import-untyped]
 
+from robx.budget import Budget
 from robx.errors import InvalidInput
 from robx.files.escaping import unescape
 from robx.files.formats import first_line, refuse_doubled
@@ -36,17 +37,21 @@ DECIMAL_COMMA = r"\d,\d"
 PADDED = r"^0\d+$"
 #: From here on not every whole number is a float64.
 NOT_EXACT = 2.0**53
-#: So many rows at a time are Python's objects.
-ROWS_AT_ONCE = 2**14
+#: So many cells at a time are Python's objects.
+CELLS_AT_ONCE = 2**20
+#: Bytes of memory for one cell, which ends with one of these, and for one column.
+CELL_BYTES = 40
+ENDS = (b",", b";", b"\t", b"\n")
+COLUMN_BYTES = 4096
 
 
 def read_delimited(
-    file: Path, exact: Sequence[str] = (), *, only_blanks_missing: bool = False
+    file: Path, budget: Budget, exact: Sequence[str] = (), *, only_blanks_missing: bool = False
 ) -> pd.DataFrame:
     """Read a CSV file; the columns in `exact` as the text that stands there."""
-    table, separator = _read_text(file)
+    table, separator = _read_text(file, budget)
     table = _unescaped(table, file) if only_blanks_missing else table
-    columns, free = {}, [name for name in table.column_names if name not in exact]
+    columns, free = {}, set(table.column_names) - set(exact)
     for name, text in zip(table.column_names, table.columns, strict=True):
         blanks = pa.array(BLANKS if name in free and not only_blanks_missing else [""])
         is_blank = pc.is_in(text, value_set=blanks)
@@ -97,9 +102,9 @@ def _match(column: Any, pattern: str, which: Any) -> bool:
     return bool(which(pc.match_substring_regex(column, pattern), min_count=1).as_py())
 
 
-def _read_text(file: Path) -> tuple[Any, str]:
+def _read_text(file: Path, budget: Budget) -> tuple[Any, str]:
     """The text of all cells, as a table of Arrow, and what stands between the columns."""
-    text = _text(file)
+    text = _text(file, budget)
     bare = re.sub(r'"[^"]*"', "", _first_line(text))
     separator = next((sign for sign in SEPARATORS if sign in bare), ",")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -113,7 +118,7 @@ def _read_text(file: Path) -> tuple[Any, str]:
             )
         whole = _whole_rows(rows, len(names), file)
         chunks = [pa.table({name: pa.array([], pa.string()) for name in names})]
-        while some := list(islice(whole, ROWS_AT_ONCE)):
+        while some := list(islice(whole, max(CELLS_AT_ONCE // len(names), 256))):
             cells = zip(*some, strict=True)
             chunks.append(pa.table([pa.array(c, pa.string()) for c in cells], names=names))
     except csv.Error as error:
@@ -159,15 +164,22 @@ def _whole_rows(rows: Any, n: int, file: Path) -> Iterator[list[str]]:
         line = rows.line_num + 1
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, budget: Budget) -> str:
     """The text of a CSV file, which must be UTF-8."""
     try:
-        data = file.read_bytes()
-        data = gzip.decompress(data) if file.suffix.lower() == ".gz" else data
+        data = budget.read(file)
+        if file.suffix.lower() == ".gz":
+            packed = gzip.GzipFile(fileobj=io.BytesIO(data))
+            data = budget.inflate(packed, len(data), f"'{file.name}'")
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(
             f"'{file.name}' cannot be read: {first_line(error)}. Check it, or write it again."
         ) from error
+    width = 1 if data.isascii() else 4
+    need = (1 + 2 * width) * len(data) + sum(CELL_BYTES * data.count(sign) for sign in ENDS)
+    first = data[: data.find(b"\n") + 1 or len(data)]
+    need += COLUMN_BYTES * max(first.count(sign.encode()) for sign in SEPARATORS)
+    budget.check_memory(need, f"'{file.name}'")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InvalidInput(f"'{file.name}' is UTF-16 text. Save it as UTF-8 (CSV UTF-8 in Excel).")
     if b"\0" in data:

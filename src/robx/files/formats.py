@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from robx.errors import InvalidInput
@@ -21,7 +22,8 @@ def ending_of(file: Path, what: str) -> str:
 
 def refuse_doubled(names: list[str], file: Path) -> None:
     """Refuse columns of one name, which pandas would rename."""
-    doubled = next((name for name in names if names.count(name) > 1), None)
+    counts = Counter(names)
+    doubled = next((name for name in names if counts[name] > 1), None)
     if doubled is not None:
         raise InvalidInput(
             f"'{file.name}' has more than one column named '{doubled}'. Rename or drop one."

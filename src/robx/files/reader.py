@@ -11,15 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robx.budget import Budget
 from robx.errors import InvalidInput
-from robx.files.formats import ending_of, first_line, refuse_doubled
+from robx.files.formats import ending_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def read_table(
-    path: str | os.PathLike[str], *, text: Sequence[str] = (), only_blanks_missing: bool = False
+    path: str | os.PathLike[str],
+    *,
+    text: Sequence[str] = (),
+    only_blanks_missing: bool = False,
+    budget: Budget | None = None,
 ) -> pd.DataFrame:
     r"""Read a table from a `.csv`, `.csv.gz` or `.parquet` file.
 
@@ -43,6 +48,8 @@ def read_table(
         Whether a CSV file is one that `write_table` wrote: only an empty cell is missing, ``NA`` or
         ``None`` are text, and the apostrophe that protects text in spreadsheets is not part of it.
         In all other files, an apostrophe is text as it stands.
+    budget : Budget, optional
+        What reading the file may take.
 
     Returns
     -------
@@ -52,7 +59,7 @@ def read_table(
     Raises
     ------
     InvalidInput
-        If there is no such file, or it is not such a table.
+        If there is no such file, or it is not such a table; `BudgetExceeded` if it is too large.
 
     Examples
     --------
@@ -64,15 +71,19 @@ def read_table(
     0     31        0.1
     1     47        0.2
     """
-    file = existing_file(path)
+    file, budget = existing_file(path), budget or Budget.default()
     ending = ending_of(file, "A table is read from")
-    if ending == ".parquet":
-        frame = _read_parquet(file)
-    else:
-        # With pandas and Arrow, which take long to load.
-        from robx.files.delimited import read_delimited  # noqa: PLC0415
+    budget.check_bytes(file.stat().st_size, f"'{file.name}'")
+    # With pandas and Arrow, which take long to load.
+    with budget.reading(f"'{file.name}'"):
+        if ending == ".parquet":
+            from robx.files.parquet import read_parquet  # noqa: PLC0415
 
-        frame = read_delimited(file, text, only_blanks_missing=only_blanks_missing)
+            frame = read_parquet(file, budget)
+        else:
+            from robx.files.delimited import read_delimited  # noqa: PLC0415
+
+            frame = read_delimited(file, budget, text, only_blanks_missing=only_blanks_missing)
     if len(frame) == 0:
         raise InvalidInput(f"'{file.name}' has columns but no rows. Pass a file that has rows.")
     return frame
@@ -93,22 +104,3 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     if is_empty:
         raise InvalidInput(f"'{file.name}' is empty: it has not a single byte. Write it again.")
     return file
-
-
-def _read_parquet(file: Path) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415 - takes long to load
-    import pyarrow as pa  # type: ignore[import-untyped] # noqa: PLC0415
-    import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415
-
-    try:
-        names = pq.read_schema(file).names
-        refuse_doubled(names, file)
-        frame = pd.read_parquet(file, engine="pyarrow")
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(
-            f"'{file.name}' is not a parquet file, or a damaged one: {first_line(error)}. Write it "
-            "again."
-        ) from error
-    named = [name for name in frame.index.names if name is not None]
-    refuse_doubled([*map(str, frame.columns), *map(str, named)], file)
-    return frame.reset_index(named) if named else frame

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts
+from robx.kernels.compiling import njit
 from robx.kernels.trees import Trees
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools
+from robx.kernels.compiling import njit
 
 FREE, STEP, LEVELS = 0, 1, 2
 #: From here on steps are finer than the numbers themselves: any number is on the grid.

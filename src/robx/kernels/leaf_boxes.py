@@ -27,9 +27,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
+from robx.kernels.compiling import njit
 from robx.kernels.grids import FREE, LEVELS, nearest_allowed
 from robx.kernels.trees import Trees
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats
+from robx.kernels.compiling import njit
 
 
 @njit(nogil=True, cache=True)

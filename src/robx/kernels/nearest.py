@@ -30,9 +30,9 @@ change, many adapted rows are equal.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools
+from robx.kernels.compiling import njit
 
 Tree = tuple[AnyInts, AnyFloats, AnyInts, AnyInts, AnyInts, AnyInts, AnyFloats]
 

@@ -23,9 +23,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
+from robx.kernels.compiling import njit
 from robx.kernels.sets import HALF, Width, add_sets, aligned, cut_set
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)

@@ -6,9 +6,9 @@ A subtree is left out as soon as one column has no allowed value left (`leaf_box
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
+from robx.kernels.compiling import njit
 from robx.kernels.leaf_boxes import (
     AGAINST,
     FLOOR,

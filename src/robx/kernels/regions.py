@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
+from robx.kernels.compiling import njit
 from robx.kernels.grids import nearest_allowed
 from robx.kernels.trees import Trees
 

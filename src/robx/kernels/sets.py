@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from robx.arrays import AnyFloats, Words
+from robx.kernels.compiling import njit
 
 Width = tuple[int, ...]
 #: The lower half of a word.

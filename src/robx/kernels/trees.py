@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
+from robx.kernels.compiling import njit
 
 
 class Trees(NamedTuple):

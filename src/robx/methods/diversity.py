@@ -17,6 +17,8 @@ from robx.progress import Progress
 
 #: Features of an answer to try to do without.
 MOST_TRIED = 3
+#: A feature matters to an answer if it has at least this share of the cost.
+MATTERS = 0.1
 
 
 def alternatives(
@@ -24,9 +26,9 @@ def alternatives(
 ) -> Counterfactuals:
     """Find several answers for each applicant, so that a person can choose.
 
-    Of every earlier answer a feature that it changes is held as it is when the next one is
-    searched: of its three dearest, the one without which the next is cheapest. So each answer
-    changes another set of features than all before, and leaves out something that they ask for.
+    Of every earlier answer a feature that matters to it is held as it is when the next one is
+    searched: of its three dearest with at least a tenth of the cost each, the one without which the
+    next is cheapest. So each answer does without a change that was no trifle in any one before.
 
     Parameters
     ----------
@@ -99,13 +101,14 @@ def _hold_another(
 
 
 def _dearest(problem: Problem, applicants: Applicants, answer: SearchResult) -> Bools:
-    """Columns of the features that carry most of each answer's cost: (tries, n, d) bool."""
+    """Columns of the features that matter most to each answer: (tries, n, d) bool."""
     rules, x, points = problem.rules, applicants.matrix, answer.points
     columns = rules.features_of_columns
     share = np.array([rules.cost(np.where(some, points, x), x, 1) for some in columns])
     order = np.argsort(-share, axis=0, kind="stable")[:MOST_TRIED]
-    moves = np.take_along_axis(share, order, axis=0) > 0
-    return np.asarray(columns[order] & (moves & answer.answered)[:, :, None])
+    part = np.take_along_axis(share, order, axis=0)
+    matters = (part > 0) & (part >= MATTERS * share.sum(axis=0))
+    return np.asarray(columns[order] & (matters & answer.answered)[:, :, None])
 
 
 def _holding(applicants: Applicants, held: Bools) -> Applicants:

@@ -1,39 +1,40 @@
 """Search for points that change few features: the features that help most come first.
 
-Each applicant's search starts at the applicant and keeps a few points, the *beam*. In a round, every
-point of the beam takes every option for one feature: values that accepted rows have. The model
-scores all of these; the best are measured by the test; those nearest to passing are the next beam.
-So single features are tried first, then pairs that begin with the best of them, and so on up to the
-limit; a last round looks again at the values of the features that were chosen.
+Each search starts at the applicant and keeps a few points, the *beam*. In a round, every point of
+the beam takes every option for one feature: values that accepted rows have. The model scores all of
+these; the best are measured by the test; those nearest to passing are the next beam. So single
+features are tried first, then pairs that begin with the best of them, and so on up to the limit; a
+last round looks again at the values of the features that were chosen. Who passes needs no more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robx.arrays import Bools, Floats
-from robx.methods.point_tests import RobustnessTest
+from robx.arrays import Bools, Floats, same_rows
+from robx.methods.point_tests import N_PARTS, RobustnessTest
 from robx.methods.pullback import Ints, place_in_line
 from robx.problem import Applicants, Problem
 
 #: Values of one feature to try: these quantiles of the accepted rows, or their commonest values.
 QUANTILES = np.array([0.0, 0.05, 0.15, 0.25, 0.35, 0.5, 0.65, 0.75, 0.85, 0.95, 1.0])
 MOST_LEVELS = 24
-#: Points of an applicant to go on from, points to measure in a round, and how many of these may
-#: differ only in the value of one feature.
-BEAM = 8
-MEASURED = 48
+#: Points of an applicant to go on from; points to measure in a round, of how many that differ in
+#: one value only, and of how many times as many with repeated ones.
+BEAM = 16
+MEASURED = 96
 ALIKE = 3
+REPEATED = 4
 #: Numbers to lay out at one time.
 MOST_NUMBERS = 2**22
 
 
 @dataclass(eq=False)
 class FewChanges:
-    """Points that change at most some number of features, as far as they were measured.
+    """Points of m applicants that change at most some number of features, as they were measured.
 
     Parameters
     ----------
@@ -41,65 +42,106 @@ class FewChanges:
         The applicant of each point.
     points : (n, d) float64
         Legal points that the model accepts.
-    lacks : (n, 3) float64
-        See `RobustnessTest.lacks`.
+    lacks : (n, N_PARTS) float64
+        How far they are from passing: see `RobustnessTest.lacks`.
     complete : (m,) bool
-        Whether each applicant's search went to its end.
+        Whether the search did not end for want of tests.
+    most : int
+        Maximum number of features that change.
     """
 
     owner: Ints
     points: Floats
     lacks: Floats
     complete: Bools
+    most: int
 
     @classmethod
     def search(
         cls,
         applicants: Applicants,
+        rows: Ints,
         test: RobustnessTest,
         most: int,
-        tests_left: NDArray[np.int64],
+        max_tests: int,
     ) -> FewChanges:
-        """Look for points of m applicants that change at most `most` features.
+        """Look for points that pass.
 
         Parameters
         ----------
         applicants : m Applicants
+        rows : (k,) int
+            Those to search for.
         test : RobustnessTest
         most : int
-        tests_left : (m,) int64
-            How many points of each applicant may still be measured.
+            Maximum number of features that change.
+        max_tests : int
+            Points to measure for one applicant.
         """
-        problem = test.problem
-        options = Options.of(problem)
-        n = max(MOST_NUMBERS // (BEAM * len(options.values) * len(problem.names)), 1)
-        parts = [
-            _search(applicants, np.arange(first, min(first + n, len(applicants))), *asked)
-            for asked in [(test, options, most, tests_left)]
-            for first in range(0, len(applicants), n)
-        ]
-        d = len(problem.names)
-        return cls(
-            np.concatenate([np.zeros(0, dtype=np.intp), *(p.owner for p in parts)]),
-            np.concatenate([np.zeros((0, d)), *(p.points for p in parts)]),
-            np.concatenate([np.zeros((0, 3)), *(p.lacks for p in parts)]),
-            np.concatenate([np.zeros(0, dtype=bool), *(p.complete for p in parts)]),
-        )
+        m, d = applicants.matrix.shape
+        nobody = np.zeros(0, dtype=np.intp)
+        found = cls(nobody, np.zeros((0, d)), np.zeros((0, N_PARTS)), np.ones(m, bool), most)
+        options = Options.of(test.problem)
+        at_once = max(MOST_NUMBERS // (BEAM * max(len(options.values), 1) * d), 1)
+        for first in range(0, len(rows), at_once):
+            found._run(applicants, rows[first : first + at_once], test, options, max_tests)
+        return found
 
-    def passing(self, n_parts: int = 3) -> list[list[Floats]]:
-        """Give the points of each applicant that pass the first parts of the test."""
+    def passing(self, rows: Bools | None = None, but: int | None = None) -> list[list[Floats]]:
+        """Give the points of each applicant that pass, or that pass but for one part of the test.
+
+        Only for some applicants, (m,) bool, if these are given.
+        """
+        lacks = self.lacks if but is None else np.delete(self.lacks, but, axis=1)
+        passed = (lacks == 0).all(axis=1)
+        if rows is not None:
+            passed &= rows[self.owner]
         out: list[list[Floats]] = [[] for _ in self.complete]
-        for k in np.flatnonzero((self.lacks[:, :n_parts] == 0).all(axis=1)):
+        for k in np.flatnonzero(passed):
             out[self.owner[k]].append(self.points[k])
         return out
 
-    def best(self) -> list[Floats | None]:
-        """Give the point of each applicant that is nearest to passing, where there is one."""
-        out: list[Floats | None] = [None] * len(self.complete)
+    @cached_property
+    def best(self) -> Ints:
+        """Place of each applicant's point that is nearest to passing, or -1: (m,)."""
+        out = np.full(len(self.complete), -1, dtype=np.intp)
         order = np.lexsort((self.lacks.sum(axis=1), self.owner))
-        for k in order[place_in_line(self.owner[order]) == 0]:
-            out[self.owner[k]] = self.points[k]
+        firsts = order[place_in_line(self.owner[order]) == 0]
+        out[self.owner[firsts]] = firsts
         return out
+
+    def _run(
+        self,
+        applicants: Applicants,
+        some: Ints,
+        test: RobustnessTest,
+        options: Options,
+        max_tests: int,
+    ) -> None:
+        """Search for some of the applicants."""
+        tests_left = np.full(len(applicants), max_tests)
+        threshold = test.problem.threshold
+        owner, beam = some, applicants.matrix[some]
+        for _ in range(min(self.most, len(test.problem.rules.features_of_columns)) + 1):
+            owner, points, legal, score = _next(
+                test.problem, applicants, owner, beam, options, self.most
+            )
+            may = place_in_line(owner) < tests_left[owner]
+            self.complete[owner[~may]] = False
+            owner, points, legal, score = owner[may], points[may], legal[may], score[may]
+            np.subtract.at(tests_left, owner, 1)
+            accepted = legal & (score > threshold)
+            lacks = test.lacks(points[accepted])
+            self.owner = np.concatenate([self.owner, owner[accepted]])
+            self.points = np.concatenate([self.points, points[accepted]])
+            self.lacks = np.concatenate([self.lacks, lacks])
+            # Who is not accepted yet is further from passing than anybody who is.
+            lack = N_PARTS + threshold - score
+            lack[accepted] = lacks.sum(axis=1)
+            going = np.flatnonzero(~np.isin(owner, owner[lack == 0]))
+            order = going[np.lexsort((-score[going], lack[going], owner[going]))]
+            kept = order[place_in_line(owner[order]) < BEAM]
+            owner, beam = owner[kept], points[kept]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,74 +187,36 @@ class Options:
         return cls(np.concatenate(values), rules.features_of_columns[feature], feature)
 
 
-def _search(
-    applicants: Applicants,
-    rows: Ints,
-    test: RobustnessTest,
-    options: Options,
-    most: int,
-    tests_left: NDArray[np.int64],
-) -> FewChanges:
-    """Search for some of the applicants."""
-    problem = test.problem
-    owner, beam = rows, applicants.matrix[rows]
-    found: list[tuple[Ints, Floats, Floats]] = []
-    complete = np.ones(len(rows), dtype=bool)
-    for _ in range(min(most, len(problem.rules.features_of_columns)) + 1):
-        owner, points, legal, score = _next(applicants, owner, beam, options, most, problem)
-        has_tests = place_in_line(owner) < tests_left[owner]
-        complete[owner[~has_tests] - rows[:1]] = False
-        owner, points, legal, score = (a[has_tests] for a in (owner, points, legal, score))
-        np.subtract.at(tests_left, owner, 1)
-        accepted = legal & (score > problem.threshold)
-        lacks = np.empty((len(points), 3))
-        # Who is not accepted yet is further from passing than anybody who is.
-        lacks[:] = (1 + problem.threshold - score)[:, None]
-        lacks[accepted] = test.lacks(points[accepted])
-        found.append((owner[accepted], points[accepted], lacks[accepted]))
-        lack = lacks.sum(axis=1)
-        done = np.zeros(len(applicants), dtype=bool)
-        done[owner[lack == 0]] = True
-        order = np.lexsort((-score, lack, owner))
-        order = order[~done[owner[order]]]
-        kept = order[place_in_line(owner[order]) < BEAM]
-        owner, beam = owner[kept], points[kept]
-    owners, points, lacks = (np.concatenate(part) for part in zip(*found, strict=True))
-    return FewChanges(owners, points, lacks, complete)
-
-
 def _next(
+    problem: Problem,
     applicants: Applicants,
     owner: Ints,
     beam: Floats,
     options: Options,
     most: int,
-    problem: Problem,
 ) -> tuple[Ints, Floats, Bools, Floats]:
     """Take every option from every point, and choose those that are worth measuring.
 
     Returns owners, points, which of them are legal, and scores.
     """
-    rules, n = problem.rules, len(options.values)
-    wanted = np.where(options.columns, options.values, beam[:, None]).reshape(-1, beam.shape[1])
-    start, option = np.repeat(np.arange(len(beam)), n), np.tile(np.arange(n), len(beam))
-    x = applicants.matrix[owner[start]]
-    few = rules.n_changes(wanted, x) <= most
-    few &= rules.changed_features(wanted, beam[start]).any(axis=1)
-    start, option, wanted = start[few], option[few], wanted[few]
+    changed = problem.rules.changed_features(beam, applicants.matrix[owner])
+    has_more = changed.sum(axis=1) < most
+    start, option = np.nonzero(has_more[:, None] | changed[:, options.feature])
+    wanted = np.where(options.columns[option], options.values[option], beam[start])
     points, legal = problem.gate.admit(wanted, applicants, owner[start])
-    new = rules.changed_features(points, beam[start]).any(axis=1)
-    start, option, points, legal = start[new], option[new], points[new], legal[new]
-    score = problem.gate.score(points)
+    moved = ~same_rows(points, beam[start])
+    start, option, points, legal = start[moved], option[moved], points[moved], legal[moved]
+    score, whose = problem.gate.score(points), owner[start]
     # Of points that differ in one value only a few, so that several features are looked at.
-    alike = start * len(rules.features_of_columns) + options.feature[option]
+    alike = start * changed.shape[1] + options.feature[option]
     order = np.lexsort((-score, alike))
     order = order[place_in_line(alike[order]) < ALIKE]
-    order = order[np.lexsort((-score[order], owner[start[order]]))]
-    order = order[_firsts(owner[start[order]], points[order])]
-    whose = owner[start[order]]
-    order = order[place_in_line(whose) < MEASURED]
-    return owner[start[order]], points[order], legal[order], score[order]
+    order = order[np.lexsort((-score[order], whose[order]))]
+    # A set of features is reached by as many ways as there are orders of them.
+    order = order[place_in_line(whose[order]) < REPEATED * MEASURED]
+    order = order[_firsts(whose[order], points[order])]
+    order = order[place_in_line(whose[order]) < MEASURED]
+    return whose[order], points[order], legal[order], score[order]
 
 
 def _firsts(owner: Ints, points: Floats) -> Ints:

@@ -15,7 +15,7 @@ from robx.methods.base import Method, check_noise
 from robx.methods.conservative import give_most_stable
 from robx.methods.few_changes import FewChanges
 from robx.methods.nearest import NearestNeighbour
-from robx.methods.point_tests import OutlierMeasure, OutlierScore, RobustnessTest
+from robx.methods.point_tests import OUTLIERS, OutlierMeasure, OutlierScore, RobustnessTest
 from robx.methods.pullback import Pullback, place_in_line
 from robx.methods.robx import RobX
 from robx.parameters import check_number, check_whole, require
@@ -38,8 +38,9 @@ class Frugal(Method):
     and with an outlier score no higher than that of a share `typical` (see
     `robx.methods.point_tests`). The search starts from RobX's answer under this test and from the
     rows that RobX walked to; each start is pulled back feature by feature, and the cheapest is the
-    answer. So it never costs more than RobX's under the same test. The answers' `retraining_margin`
-    (in standard deviations) and `outlier_score` are in ``answer.measured`` and in the summary.
+    answer, where every change has a small price. So with this price it never costs more than RobX's
+    under the same test. The answers' `retraining_margin` (in standard deviations) and
+    `outlier_score` are in ``answer.measured`` and in the summary.
 
     Parameters
     ----------
@@ -62,15 +63,19 @@ class Frugal(Method):
     max_outlier_score : float, optional
         A bound on the outlier score that always holds, such as 1.2 for the local outlier factor.
     max_changes : int, optional
-        Maximum number of features that change.
+        Maximum number of features that change. Who has no answer within it is given the best found:
+        accepted, within the limit, nearest to passing, with the status "unstable".
     price_per_change : float
-        What a changed feature costs on top of how far it moves, when answers are compared.
+        What a changed feature costs on top of how far it moves, when answers are compared: a change
+        is left out if others can make up for it by moving less than this further in all. 0 asks
+        for the least cost, however many small changes that takes.
     n_targets : int
         Rows that RobX walks to; the search starts from them as well.
     halvings : int
         How often the way that is left of a change is halved.
     max_tests : int
-        Points to test for one applicant while pulling; what is found by then is the answer.
+        Points to test for one applicant while pulling, and again in a search for few changes; what
+        is found by then is the answer.
     noise : Noise
         How points are perturbed when their stability is measured.
     max_tries : int
@@ -159,44 +164,37 @@ class Frugal(Method):
         if self.base is not None:
             found.base = self.base.search(problem, applicants, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        few = self._change_few(applicants, test)
-        self._answer(applicants, start, found, test, few and few.passing())
+        self._answer(applicants, start, found, test)
+        few = self._change_few(applicants, found, test)
         if self.max_outlier_score is None and test.outliers is not None:
             # Some cannot become typical: what sets them apart may be what they cannot change.
-            rest = np.flatnonzero(~found.ok | self._too_many(problem, applicants, found))
+            rest, loose = np.flatnonzero(~found.ok), replace(test, max_outlier_score=np.inf)
             again = SearchResult.nothing(applicants.take(rest))
-            loose, starts = replace(test, max_outlier_score=np.inf), few and few.passing(2)
-            some = starts and [starts[i] for i in rest]
-            self._answer(applicants.take(rest), start[rest], again, loose, some)
-            fits = again.ok & ~self._too_many(problem, applicants.take(rest), again)
-            for k in np.flatnonzero(fits | (again.ok & ~found.ok[rest])):
+            self._answer(applicants.take(rest), start[rest], again, loose)
+            for k in np.flatnonzero(again.ok):
                 found.answer(rest[k], again.points[k])
+            if few is not None:
+                fits = self._within_limit(applicants, found, problem)
+                self._choose(applicants, few.passing(~fits, OUTLIERS), found, loose)
         give_most_stable(problem, applicants, start, found, self, test.words())
-        possible = self._limit(problem, applicants, found, few, test.words())
+        added = {} if few is None else self._limit(applicants, found, few, test)
         found.measured = test.measured(found.points)
         for name, values in found.measured.items():  # what the best that was seen falls short of
             for i in np.flatnonzero([status == Status.UNSTABLE for status in found.status]):
                 found.reason[i] += f", {name.replace('_', ' ')} {values[i]:.3g}"
-        for i, words in possible.items():
-            found.reason[i] += words
+        for row, words in added.items():
+            found.reason[row] += words
         return found
 
     def _answer(
-        self,
-        applicants: Applicants,
-        start: Floats,
-        found: SearchResult,
-        test: RobustnessTest,
-        more: list[list[Floats]] | None,
+        self, applicants: Applicants, start: Floats, found: SearchResult, test: RobustnessTest
     ) -> None:
-        """Answer with the best that comes of pulling back RobX's answer, its targets and more."""
+        """Answer where RobX does, with the best that comes of pulling back."""
         if len(applicants) == 0:
             return
         starts = self._robx().refine(applicants, start, found, test)
         for i in np.flatnonzero(found.ok):
             starts[i] = [found.points[i].copy(), *starts[i]]
-        if more is not None:
-            starts = [ours + theirs for ours, theirs in zip(starts, more, strict=True)]
         self._choose(applicants, starts, found, test)
 
     def _choose(
@@ -233,48 +231,48 @@ class Frugal(Method):
 
     # --- few changes -----------------------------------------------------------------------------
 
-    def _change_few(self, applicants: Applicants, test: RobustnessTest) -> FewChanges | None:
+    def _within_limit(self, applicants: Applicants, found: SearchResult, problem: Problem) -> Bools:
+        """Tell who has an answer that changes no more features than it may: (n,) bool."""
+        n_changes = problem.rules.n_changes(found.points, applicants.matrix)
+        return found.ok & (n_changes <= (self.max_changes or np.inf))
+
+    def _change_few(
+        self, applicants: Applicants, found: SearchResult, test: RobustnessTest
+    ) -> FewChanges | None:
+        """Search for answers within the limit, if there is one, for those who have none."""
         if self.max_changes is None:
             return None
-        left = np.full(len(applicants), self.max_tests)
-        return FewChanges.search(applicants, test, self.max_changes, left)
-
-    def _too_many(self, problem: Problem, applicants: Applicants, found: SearchResult) -> Bools:
-        """Tell whose answers change too many features: (n,) bool."""
-        most = np.inf if self.max_changes is None else self.max_changes
-        return problem.rules.n_changes(found.points, applicants.matrix) > most
+        rest = np.flatnonzero(~self._within_limit(applicants, found, test.problem))
+        few = FewChanges.search(applicants, rest, test, self.max_changes, self.max_tests)
+        self._choose(applicants, few.passing(), found, test)
+        return few
 
     def _limit(
-        self,
-        problem: Problem,
-        applicants: Applicants,
-        found: SearchResult,
-        few: FewChanges | None,
-        asked: str,
+        self, applicants: Applicants, found: SearchResult, few: FewChanges, test: RobustnessTest
     ) -> dict[int, str]:
-        """Replace answers that change too many features by the best with few; say what is possible.
+        """Replace what is beyond the limit by the best within it.
 
-        Returns what to add to the reasons, by row.
+        Returns what to add to reasons once these say what the best lacks: what is possible, by row.
         """
-        if few is None:
-            return {}
-        possible = {}
-        too_many = self._too_many(problem, applicants, found)
+        problem, possible = test.problem, {}
         n_changes = problem.rules.n_changes(found.points, applicants.matrix)
-        limit = f"at most {self.max_changes} feature{'s' if self.max_changes != 1 else ''}"
-        best = few.best()
-        for i in np.flatnonzero(too_many | ~found.ok):
-            if found.ok[i]:
-                possible[int(i)] = f"; with {n_changes[i]} changes an answer passes"
-            if best[i] is not None:
-                found.points[i] = best[i]
-                value = problem.gate.stability(found.points[i : i + 1], self.noise).value[0]
-                reason = f"no point that changes {limit} passed {asked}; the best seen has R = "
-                found.refuse(i, Status.UNSTABLE, f"{reason}{value:.4g}")
-            elif too_many[i]:
+        limit = f"at most {few.most} feature{'s' if few.most != 1 else ''}"
+        for i in np.flatnonzero(~self._within_limit(applicants, found, problem)):
+            words = f"; with {n_changes[i]} changes an answer passes" if found.ok[i] else ""
+            if not few.complete[i]:
+                words += f"; a search of more than max_tests = {self.max_tests} points may help"
+            if few.best[i] >= 0:
+                found.points[i] = best = few.points[few.best[i]]
+                stability = problem.gate.stability(best[None], self.noise).value[0]
+                reason = f"no point that changes {limit} passed {test.words()}; the best seen has R"
+                found.refuse(i, Status.UNSTABLE, f"{reason} = {stability:.4g}")
+            elif n_changes[i] > few.most:
                 found.points[i] = applicants.matrix[i]
-                reason = f"no accepted point that changes {limit} was found"
-                found.refuse(i, Status.NOT_FOUND, reason)
+                status = Status.NOT_FOUND if few.complete[i] else Status.BUDGET
+                found.refuse(i, status, f"no accepted point that changes {limit} was found")
+            else:
+                continue
+            possible[int(i)] = words
         return possible
 
     def _robx(self) -> RobX:

@@ -197,4 +197,4 @@ def _freed(rules: Rules) -> Rules:
     """The same columns with nothing stated about where they may go."""
     stated = dict.fromkeys(("low", "high", "max_increase", "max_decrease"))
     features = tuple(f.replaced(change="any", **stated) for f in rules.features)
-    return replace(rules, features=features, effects=())
+    return replace(rules, features=features, effects=(), together=())

@@ -50,6 +50,9 @@ TERMS = {
     "outlier_score": "How unusual the answer is among the accepted training rows, by the local "
     "outlier factor or an isolation forest; typical rows score low.",
 }
+#: Parts of the robustness test: stability, retraining margin, outlier score; and the last of them.
+N_PARTS = 3
+OUTLIERS = 2
 #: Fewer accepted rows tell nothing about what is typical.
 MIN_ROWS = 10
 
@@ -156,12 +159,12 @@ class RobustnessTest:
         return passed
 
     def lacks(self, points: Floats) -> Floats:
-        """Tell how far accepted points are from passing each part: (n, 3), 0 where they pass.
+        """Tell how far accepted points are from passing each part: (n, N_PARTS), 0 where they pass.
 
         The parts are stability, retraining margin and outlier score. What lacks is counted in ranks
         among the accepted rows: 0.2 if a fifth of them lies between the point and what is asked.
         """
-        out = np.zeros((len(points), 3))
+        out = np.zeros((len(points), N_PARTS))
         if len(points) == 0:
             return out
         stability = self.problem.gate.stability(points, self.stable.noise).value
@@ -172,7 +175,7 @@ class RobustnessTest:
             out[:, 1] = _lack(margins, self.min_margin, _margins_of_support(self.panel))
         if self.outliers is not None:
             score, most = self.outliers(points), self.max_outlier_score
-            out[:, 2] = _lack(-score, -most, -self.outliers.of_support)
+            out[:, OUTLIERS] = _lack(-score, -most, -self.outliers.of_support)
         return out
 
     def measured(self, points: Floats) -> dict[str, Floats]:

@@ -1,9 +1,10 @@
-"""Bringing points back towards their applicants as far as a test allows, and shorter ways there.
+"""Bringing points back towards their applicants as far as a test allows.
 
 A point moves feature by feature (a one-hot group is one feature): first each change is undone that
-can be, the least first; then what is left of each is halved a few times, the largest first, always
-on values that the schema allows. All points of all applicants take their steps together, so that
-many are tested at once; none depends on the others.
+can be, the least first; then what is left of each is halved a few times, the largest first; at last
+changes are undone for which another feature can make up. All of this happens on values that the
+schema allows. All points of all applicants take their steps together, so that many are tested at
+once; none depends on the others.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from robx.schema import Norm
 
 Ints = NDArray[np.intp]
 
-#: Parts of what is saved by undoing a change that another feature may take up.
-PARTS = (0.3, 0.6, 0.9)
+#: Parts of what undoing a change saves that another feature may take up.
+PARTS = (0.1125, 0.225, 0.45, 0.9)
 
 
 @dataclass(eq=False)
@@ -186,53 +187,3 @@ def place_in_line(owner: Ints) -> Ints:
     place = np.empty(len(owner), dtype=np.intp)
     place[order] = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
     return place
-
-
-def shortcuts(
-    applicants: Applicants, owner: Ints, targets: Floats, test: PointTest, most: int | None
-) -> tuple[Ints, Floats]:
-    """Add, to targets, the first passing point on the way to each that takes over few features.
-
-    From the applicant on, the feature whose value at the target raises the score most is taken
-    over, one after the other, until the point passes, or `most` are taken over.
-
-    Parameters
-    ----------
-    applicants : Applicants
-    owner : (n,) int
-        The applicant of each target.
-    targets : (n, d) float64
-        Points that pass.
-    test : PointTest
-    most : int, optional
-        Maximum number of features to take over.
-
-    Returns
-    -------
-    owner : (n + k,) int
-    points : (n + k, d) float64
-    """
-    problem, rules = test.problem, test.problem.rules
-    columns = rules.features_of_columns
-    here = applicants.matrix[owner]
-    waiting = np.arange(len(targets))
-    found, points = [np.zeros(0, dtype=np.intp)], [targets[:0]]
-    for _ in range(len(columns) if most is None else min(most, len(columns))):
-        if len(waiting) == 0:
-            break
-        # Every way to take over one more feature: (waiting, features, d).
-        tried = np.where(columns, targets[waiting][:, None], here[waiting][:, None])
-        score = problem.gate.score(tried.reshape(-1, targets.shape[1])).reshape(len(waiting), -1)
-        same = ~rules.changed_features(targets[waiting], here[waiting])
-        best = np.where(same, -np.inf, score).argmax(axis=1)
-        here[waiting] = tried[np.arange(len(waiting)), best]
-        point = here[waiting]
-        admitted, fits = problem.gate.admit(point, applicants, owner[waiting])
-        fits &= ~rules.changed_features(admitted, point).any(axis=1)
-        fits[fits] = test(admitted[fits])
-        found.append(waiting[fits])
-        points.append(admitted[fits])
-        arrived = ~rules.changed_features(point, targets[waiting]).any(axis=1)
-        waiting = waiting[~fits & ~arrived]
-    new = np.concatenate(found)
-    return np.concatenate([owner, owner[new]]), np.concatenate([targets, *points])

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from robx.budget import Budget
 from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.modelfiles import boosters
 from robx.modelfiles.aliases import library_of, own_names
@@ -37,6 +38,8 @@ class ModelFile:
     unsafe_pickle : bool
         Whether to load a pickle (`.pkl`, `.pickle`, `.joblib`). Loading runs any code in it:
         allow it only for files that you trust.
+    budget : Budget, optional
+        What reading the file may take.
 
     Examples
     --------
@@ -50,22 +53,29 @@ class ModelFile:
     (DecisionTreeClassifier(), 'good', ['bad', 'good'])
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, unsafe_pickle: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        unsafe_pickle: bool = False,
+        budget: Budget | None = None,
+    ) -> None:
         self.path = Path(path)
         self.unsafe_pickle = unsafe_pickle
+        self.budget = budget or Budget.default()
         self._imported: dict[str, TreeEnsemble | BlackBox] = {}
 
     @cached_property
     def model(self) -> Any:
         """What robx takes: a classifier (of `.skops` or a pickle), else a `ParsedFile`."""
         if self.path.suffix in PICKLES:
-            return _unpickled(self.path, unsafe_pickle=self.unsafe_pickle)
-        check_file(self.path)
+            return _unpickled(self.path, self.budget, unsafe_pickle=self.unsafe_pickle)
+        check_file(self.path, self.budget)
         if file_parser(self.path) == "robx.trees.skops":
             from robx.trees.skops import load  # noqa: PLC0415 - takes long to load
 
-            return load(self.path)
-        return ParsedFile(self.path)
+            return load(self.path, self.budget)
+        return ParsedFile(self.path, self.budget)
 
     def imported(self, target: Category | None = None) -> TreeEnsemble | BlackBox:
         """Import the model, once for each class that is asked for."""
@@ -86,8 +96,8 @@ class ModelFile:
         return estimator_of(self.model, parameters)
 
 
-def _unpickled(file: Path, *, unsafe_pickle: bool) -> Any:
-    check_file(file, is_pickle=True)
+def _unpickled(file: Path, budget: Budget, *, unsafe_pickle: bool) -> Any:
+    check_file(file, budget, is_pickle=True)
     if not unsafe_pickle:
         raise UnsupportedModel(
             f"'{file.name}' is a pickle, which runs code when it is loaded. Save the model in its "
@@ -210,6 +220,7 @@ def _refuse(unknown: set[str], owner: str) -> None:
 
 def _not_again(what: str) -> InvalidInput:
     return InvalidInput(
-        f"{what} cannot be trained again: it does not say how it was trained. Pass the original "
-        "model, or a classifier with scikit-learn's interface as estimator."
+        f"{what} cannot be trained again: it does not say how it was trained. Name the file "
+        "that the model's own library wrote; in Python, pass the original model, or a classifier "
+        "with scikit-learn's interface as estimator."
     )

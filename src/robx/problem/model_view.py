@@ -19,18 +19,18 @@ import numpy as np
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput, RobxError
 from robx.parallel import in_threads
+from robx.parameters import listed
 from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
-from robx.schema.guess import guess_features, warn_of_guess
+from robx.schema.guess import guess_features
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
     Column,
     Layout,
     as_named_frame,
     count_rows,
-    listed,
     positions,
     read_label,
     read_matrix,
@@ -315,12 +315,9 @@ class BlackBoxView(ModelView):
 def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: Layout) -> Schema:
     """Give the schema with its features in the model's order; guess one where none is given."""
     names = _model_order(model, layout)
-    is_guessed = schema is None
     given = Schema(guess_features(X_train, layout.names)) if schema is None else schema
     given = _with_categories(_named(given, layout), model, X_train, names)
     schema = _with_known_levels(given, model, names)
-    if is_guessed:
-        warn_of_guess(schema.features)
     place = {feature.name: feature for feature in schema.features}
     lacking = [name for name in names if name not in place]
     extra = [name for name in place if name not in names]
@@ -370,15 +367,16 @@ def _with_categories(schema: Schema, model: Model, X_train: Any, names: Sequence
         known = tuple(int(level) for level in found[~np.isnan(found) & (found < column.n_codes)])
         levels = column.categories if column.by_value and column.categories else known
         if levels:
-            fields = {"kind": "categorical", "levels": levels, "resolution": None}
-            changes[name] = feature.replaced(**fields, scale=None, noise=None)
+            change = "any" if feature.change == "any" else "none"
+            fields = {"kind": "categorical", "levels": levels, "change": change}
+            changes[name] = feature.replaced(**fields, resolution=None, scale=None, noise=None)
     return schema.override(changes) if changes else schema
 
 
 def _is_plain_number(feature: Feature) -> bool:
     """Whether a feature says no more of a column than that it holds numbers."""
     limits = (feature.low, feature.high, feature.max_increase, feature.max_decrease)
-    is_free = feature.change in {"any", "none"} and all(limit is None for limit in limits)
+    is_free = all(limit is None for limit in limits)
     return feature.is_number and feature.levels is None and is_free
 
 

@@ -23,6 +23,7 @@ from robx.robustness import Noise, Stability
 from robx.scenarios import read_labels
 from robx.schema import Codec, Rules, Schema
 from robx.schema.codec import Reading
+from robx.schema.guess import warn_of_guess
 from robx.tables import Category, Layout, count_rows
 from robx.trees import Model, import_model
 from robx.trees.rowwise import first_line, score_rows
@@ -39,7 +40,8 @@ class Problem:
         The rows that the model was trained on, or others like them: the support. Columns in the
         model's own units; missing values are legal where the model takes them.
     schema : Schema, optional
-        What may change. Guessed with `Schema.infer` unless given; look at ``problem.schema``.
+        What may change. Unless given, it is guessed as `Schema.infer` does, with a warning of the
+        category `GuessedSchema`; look at ``problem.schema``.
     target : label, optional
         The class that counts as accepted: of two classes the second unless given.
     threshold : float
@@ -101,7 +103,11 @@ class Problem:
         self.codec = Codec(ordered.features, layout)
         self.training = self.codec.read(X_train, "X_train")
         self.view = ModelView.of(self.model, self.codec, X_train, self.training)
-        self.schema = _without_empty(ordered, self.training).fit_matrix(self.training)
+        ordered = _without_empty(ordered, self.training)
+        if schema is None:
+            ordered = ordered.with_guessed_ties(self.training)
+            warn_of_guess(ordered.features, [one.names for one in ordered.together])
+        self.schema = ordered.fit_matrix(self.training)
         rules = self.schema.rules(self.codec, self.training)
         self.gate = Gate(rules, self.view, self.threshold)
         score = self._score_of_training()

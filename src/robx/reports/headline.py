@@ -30,18 +30,18 @@ def headline(answers: Counterfactuals, counts: dict[str, int], validity: list[Pl
     if declined == 0:
         said = [*_turned(answers, everyone), *(_unread(unread) if everyone else [])]
         lead = _nobody(everyone, unread)
-        return {"lead": lead, "sentences": [*said, *assumed], "numbers": []}
+        return {"lead": lead, "sentences": [*assumed, *said], "numbers": []}
     if not tests and counts.get(Status.UNSTABLE):  # which did not pass a test, so there was one
         tests = 2
     passes = ["", " and passes the test of stability", " and passes every test"][min(tests, 2)]
     return {
         "lead": f"{_declined(declined, everyone)} {_found(ok, declined, passes)}",
         "sentences": [
+            *assumed,
             *_sure(validity, n_models, ok),
             *rest(counts),
             *_unread(unread),
             *([tests_of(answers)] if ok and tests_of(answers) else []),
-            *assumed,
         ],
         "numbers": [
             _figure(f"{declined:,}", "declined", f"of {counted(everyone, 'applicant')}"),

@@ -1,8 +1,8 @@
 """What columns are, what may change, and what a change costs.
 
-`feature` and `relation` are what a user states, `schema` holds them together, `files` keeps it;
-`guess` proposes one for a table. `codec` turns tables into numbers and back, `rules` are the schema
-as arrays, and `projection` finds the nearest point that keeps them.
+`feature`, `relation`, `effect` and `together` are what a user states, `schema` holds them together,
+`files` keeps it; `guess` proposes one for a table. `codec` turns tables into numbers and back,
+`rules` are the schema as arrays, and `projection` finds the nearest point that keeps them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from robx.schema.projection import project
 from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
 from robx.schema.schema import Schema, check_norm
+from robx.schema.together import Together
 
 __all__ = [
     "Codec",
@@ -23,6 +24,7 @@ __all__ = [
     "Relation",
     "Rules",
     "Schema",
+    "Together",
     "check_norm",
     "project",
 ]

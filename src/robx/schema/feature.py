@@ -58,7 +58,7 @@ class Feature:
     unit : str, optional
         What a continuous or integer column is measured in, such as "years", for words.
     resolution : float, optional
-        Continuous features move to whole multiples of this.
+        Continuous and integer features move to whole multiples of this.
     levels : sequence or mapping, optional
         For ordinal and categorical features: the values as they are in the table, ordinal ones
         from lowest to highest. A mapping gives each value a label. An applicant may keep a number
@@ -277,8 +277,12 @@ def _complaints(f: Feature) -> Iterable[str]:
 def _number_complaints(f: Feature) -> Iterable[str]:
     if f.low is not None and f.high is not None and f.low > f.high:
         yield f"low must not be above high. Got {f.low:g} and {f.high:g}"
-    if f.resolution is not None and (f.resolution <= 0 or f.kind != "continuous"):
-        yield f"a resolution is a positive step of a continuous feature. Got {f.resolution!r}"
+    if f.resolution is not None:
+        if f.resolution <= 0 or f.kind not in {"continuous", "integer"}:
+            got = f"Got {f.resolution:g} for a feature that is {f.kind}"
+            yield f"a resolution is a positive step of a continuous or integer feature. {got}"
+        elif f.kind == "integer" and f.resolution != round(f.resolution):
+            yield f"the resolution of an integer feature is an integer. Got {f.resolution:g}"
     if isinstance(f.scale, float) and f.scale <= 0:
         yield f"scale must be positive. Got {f.scale:g}"
     if f.noise is not None and f.noise < 0:

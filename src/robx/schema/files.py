@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from robx.budget import Budget
 from robx.errors import InvalidInput
-from robx.files import atomically
+from robx.files import atomically, read_plain
 
 #: What can be written into a schema file, as comments at its top.
 VOCABULARY = """\
@@ -39,23 +40,16 @@ VOCABULARY = """\
 # Below the features:
 # relations        inequalities that hold in every answer: ["open_accounts <= all_accounts"]
 # effects          what a change brings about: {age: +1 * years_employed}
+# together         features that say the same thing, the leading one first: [[town, town_code]]
 # optional_groups  one-hot groups that may have no member set
 """
 
 
-def read_plain(file: Path) -> Any:
+def load_plain(file: Path, budget: Budget) -> Any:
     """Read plain values; whether they make a schema is not looked at."""
     if not file.is_file():
         raise InvalidInput(f"There is no schema file at '{str(file)[:200]}'. Check the path.")
-    import yaml  # noqa: PLC0415 - read only when a file is
-
-    is_json = file.suffix == ".json"
-    try:
-        text = file.read_text(encoding="utf-8")
-        return json.loads(text) if is_json else yaml.safe_load(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        language = "JSON" if is_json else "YAML"
-        raise InvalidInput(f"'{file.name}' is not {language}: {error}.") from error
+    return read_plain(file, budget)
 
 
 def write_plain(plain: dict[str, Any], file: Path) -> None:

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from robx.errors import GuessedSchema, InvalidInput, warn_caller
 from robx.schema.feature import Change, Feature, Kind
 from robx.schema.protected import AGE, protected_by
+from robx.schema.resolution import guess_resolution
 from robx.tables import Layout, Storage, column_values, count_rows, distinct_values, number_column
 
-#: Numbers with up to this many decimals get them as their resolution.
-MOST_DECIMALS = 3
 #: A sign in a name, after which the name of a level may begin.
 PARTING = re.compile(r"(?<=.)[_=:.\- ]")
 
@@ -71,8 +70,8 @@ def guess_features(
     return _with_changes(features, _stated_changes(features, protected))
 
 
-def guess_words(features: Sequence[Feature]) -> str:
-    """Say in one sentence what a guess does not let change.
+def guess_words(features: Sequence[Feature], together: Sequence[Sequence[str]] = ()) -> str:
+    """Say in one sentence what a guess does not let change, and what goes together.
 
     Examples
     --------
@@ -85,15 +84,19 @@ def guess_words(features: Sequence[Feature]) -> str:
         found = [f for f in features if f.name in known and f.change == change]
         if found:
             parts.append(f"{', '.join(dict.fromkeys(f.group or f.name for f in found))} ({words})")
-    if not parts:
-        return "all features may change"
-    return f"protected features are {', '.join(parts)}; all others may change"
+    said = "all features may change"
+    if parts:
+        said = f"protected features are {', '.join(parts)}; all others may change"
+    for leader, *others in together:
+        said += f"; {', '.join(others)} {'goes' if len(others) == 1 else 'go'} with {leader}"
+    return said
 
 
-def warn_of_guess(features: Sequence[Feature]) -> None:
+def warn_of_guess(features: Sequence[Feature], together: Sequence[Sequence[str]] = ()) -> None:
     """Warn that no schema was given, at the line outside of robx that should give one."""
     warn_caller(
-        f"No schema was given, so it was guessed from the training table: {guess_words(features)}. "
+        "No schema was given, so it was guessed from the training table: "
+        f"{guess_words(features, together)}. "
         "To decide otherwise, pass a schema: Schema.infer(X).override(...), or a file that `robx "
         "schema` writes.",
         GuessedSchema,
@@ -200,15 +203,8 @@ def _number_feature(name: str, values: NDArray[np.float64], single: bool) -> Fea
     finite = values[np.isfinite(values)]
     if len(finite) == 0:
         return _empty(name)
-    if (finite == np.rint(finite)).all():
-        return Feature(name, "integer")
-    for decimals in range(1, MOST_DECIMALS + 1):
-        rounded = np.round(finite, decimals)
-        if single:
-            rounded = rounded.astype(np.float32).astype(np.float64)
-        if (rounded == finite).all():
-            return Feature(name, "continuous", resolution=10.0**-decimals)
-    return Feature(name, "continuous")
+    kind: Kind = "integer" if (finite == np.rint(finite)).all() else "continuous"
+    return Feature(name, kind, resolution=guess_resolution(finite, single=single))
 
 
 def _one_hot_groups(numbers: dict[str, NDArray[np.float64]]) -> dict[str, list[str]]:

@@ -60,8 +60,8 @@ TERMS: dict[str, dict[str, str]] = {
     },
     "nationality and origin": {
         "English": "nationality, citizenship, citizen, national origin, country of origin, "
-        "native country, home country, immigrant, immigration, migrant, foreigner, foreign worker, "
-        "foreign born, refugee, ancestry",
+        "native country, home country, immigrant, immigration, migrant, foreign, foreigner, "
+        "foreign worker, foreign born, refugee, ancestry",
         "German": "Nationalität, Staatsangehörigkeit, Staatsbürgerschaft, Herkunft, Herkunftsland, "
         "Ausländer, Gastarbeiter, gastarb, Migrationshintergrund",
         "French": "nationalité, citoyenneté, pays d'origine, étranger, immigré",
@@ -207,8 +207,8 @@ THINGS = """
 #: With one of these it is about one again: the age of an account's holder.
 HOLDERS = "holder holders owner owners inhaber titular titulaire titolare houder"
 
-#: Terms that are also something else in another language: they must be the whole name.
-WHOLE = "eta ras kon koen yas ika vek irk genre"
+#: Terms that are also about something else, or words of another language: they must be the name.
+WHOLE = "foreign eta ras kon koen yas ika vek irk genre"
 
 #: Words of levels that tell what a text column is about, whatever its name is.
 LEVELS: dict[str, str] = {
@@ -293,7 +293,7 @@ def _by_levels(levels: Sequence[str]) -> str | None:
 def _holds(words: Sequence[str], term: tuple[str, ...]) -> bool:
     """Whether a name has the words of a term one after the other, or written as one."""
     n = len(term)
-    if term[0] in WHOLE.split():
+    if n == 1 and term[0] in WHOLE.split():
         return tuple(words) == term
     in_order = any(tuple(words[k : k + n]) == term for k in range(len(words) - n + 1))
     return in_order or (n > 1 and "".join(term) in words)

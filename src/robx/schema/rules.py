@@ -23,6 +23,7 @@ from robx.schema.constraint import Constraint
 from robx.schema.effect import Effect, Effects, in_order
 from robx.schema.feature import Feature
 from robx.schema.relation import Relation, Relations
+from robx.schema.together import Part, Together, Togethers
 
 Norm = Literal[1, 2]
 
@@ -36,6 +37,7 @@ class Rules:
     features : d Features
     relations : sequence of Relation
     effects : sequence of Effect
+    together : sequence of Together
     optional_groups : names of one-hot groups that may have no member set
     whole : (d,) bool
         Columns that are stored as integers.
@@ -53,6 +55,7 @@ class Rules:
     features: tuple[Feature, ...]
     relations: tuple[Relation, ...]
     effects: tuple[Effect, ...]
+    together: tuple[Together, ...]
     optional_groups: tuple[str, ...]
     whole: Bools
     single: Bools
@@ -102,7 +105,11 @@ class Rules:
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
         """What ties columns together, in the order in which points are settled."""
-        every: tuple[Constraint, ...] = (self.effects_in_numbers, self.relations_in_numbers)
+        every: tuple[Constraint, ...] = (
+            self.effects_in_numbers,
+            self.together_in_numbers,
+            self.relations_in_numbers,
+        )
         return tuple(constraint for constraint in every if constraint.names)
 
     @cached_property
@@ -115,6 +122,11 @@ class Rules:
             return np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
 
         return Effects(self.effects, names, ends, self._on_grid)
+
+    @cached_property
+    def together_in_numbers(self) -> Togethers:
+        """What goes together as arrays."""
+        return Togethers(self.together, self.features, self.single, self._stated_column)
 
     @cached_property
     def relations_in_numbers(self) -> Relations:
@@ -222,9 +234,9 @@ class Rules:
         """
         alone = [[j] for j, f in enumerate(self.features) if f.group is None]
         alone = [[j] for [j] in alone if not self.follows[j]]
-        together = [*alone, *(members.tolist() for members in self.groups.values())]
-        out = np.zeros((len(together), len(self.features)), dtype=bool)
-        for k, columns in enumerate(sorted(together)):
+        groups = [m.tolist() for m in self.groups.values() if not self.follows[m].all()]
+        out = np.zeros((len(alone) + len(groups), len(self.features)), dtype=bool)
+        for k, columns in enumerate(sorted([*alone, *groups])):
             out[k, columns] = True
         return out
 
@@ -260,27 +272,39 @@ class Rules:
         return self._bounds(X, np.array([[-np.inf], [np.inf]]) * np.ones(self.seen.shape))
 
     def _bounds(self, X: Floats, seen: Floats) -> tuple[Floats, Floats]:
-        low, high = np.fmin(X, seen[0]), np.fmax(X, seen[1])
-        storable = np.fmin(X, self.storable[0]), np.fmax(X, self.storable[1])
-        for j, f in enumerate(self.features):
-            if f.kind == "categorical":
-                low[:, j], high[:, j] = -np.inf, np.inf
-            if f.kind == "onehot":  # any member may be set, also one that nobody has
-                low[:, j], high[:, j] = np.fmin(X[:, j], 0.0), np.fmax(X[:, j], 1.0)
-            # A stated range counts, also where nobody was seen in it.
-            low[:, j] = low[:, j] if f.low is None else f.low
-            high[:, j] = high[:, j] if f.high is None else f.high
-            if f.change in {"none", "increase"}:
-                low[:, j] = np.fmax(low[:, j], X[:, j])
-            if f.change in {"none", "decrease"}:
-                high[:, j] = np.fmin(high[:, j], X[:, j])
-            if f.max_increase is not None or f.max_decrease is not None:
-                least, most = self._relative(j, X[:, j])
-                low[:, j], high[:, j] = np.fmax(low[:, j], least), np.fmin(high[:, j], most)
-        low, high = np.fmax(low, storable[0]), np.fmin(high, storable[1])
+        low, high = np.empty(X.shape), np.empty(X.shape)
+        for j in range(len(self.features)):
+            low[:, j], high[:, j] = self._column_bounds(j, X[:, j], seen[:, j])
+        pinned = self.follows & ~np.isnan(X)
+        return np.where(pinned, X, low), np.where(pinned, X, high)
+
+    def _stated_column(self, j: int, x: Floats) -> tuple[Floats, Floats]:
+        """Minimum and maximum of a column for applicants with values x, as stated: (n,) each."""
+        return self._column_bounds(j, x, np.array([-np.inf, np.inf]))
+
+    def _column_bounds(self, j: int, x: Floats, seen: Floats) -> tuple[Floats, Floats]:
+        f, storable = self.features[j], self.storable[:, j]
+        low, high = np.fmin(x, seen[0]), np.fmax(x, seen[1])
+        if f.kind == "categorical":
+            low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+        if f.kind == "onehot":  # any member may be set, also one that nobody has
+            low, high = np.fmin(x, 0.0), np.fmax(x, 1.0)
+        # A stated range counts, also where nobody was seen in it.
+        low = low if f.low is None else np.full(len(x), f.low)
+        high = high if f.high is None else np.full(len(x), f.high)
+        if f.change in {"none", "increase"}:
+            low = np.fmax(low, x)
+        if f.change in {"none", "decrease"}:
+            high = np.fmin(high, x)
+        if f.max_increase is not None or f.max_decrease is not None:
+            least, most = self._relative(j, x)
+            low, high = np.fmax(low, least), np.fmin(high, most)
+        low = np.fmax(low, np.fmin(x, storable[0]))
+        high = np.fmin(high, np.fmax(x, storable[1]))
         # From a value that has no place in an order, no direction leads anywhere.
-        nowhere = ((low > high) | self.follows | self.without_place(X)) & ~np.isnan(X)
-        return np.where(nowhere, X, low), np.where(nowhere, X, high)
+        without_place = self.has_order_of_words[j] & (x < 0)
+        nowhere = ((low > high) | without_place) & ~np.isnan(x)
+        return np.where(nowhere, x, low), np.where(nowhere, x, high)
 
     def without_place(self, X: Floats) -> Bools:
         """Tell which values are none of the text levels of an ordered column: (n, d) bool."""
@@ -316,13 +340,18 @@ class Rules:
         Column by column and group by group; then what follows from these is written. Conditions
         that no single value meets, such as relations, are not looked at: see `keeps`.
         """
+        out = self._column_by_column(Z, X, bounds)
+        for constraint in self.constraints:
+            constraint.settle(out, X)
+        return out
+
+    def _column_by_column(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+        """Do as `settle` does, without regard to what ties columns together: (n, d)."""
         Z = np.ascontiguousarray(Z, dtype=np.float64)
         out = np.empty_like(Z)
         grids.snap(Z, X, bounds[0], bounds[1], self.may_fill, *self.grid, out)
         if self.groups:
             grids.settle_groups(Z, X, bounds[0], bounds[1], *self._group_arrays, out)
-        for constraint in self.constraints:
-            constraint.settle(out, X)
         return out
 
     def keeps(self, Z: Floats, X: Floats) -> Bools:
@@ -357,9 +386,9 @@ class Rules:
         return found
 
     def _outside(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Bools:
-        settled = same(self.settle(Z, X, bounds), Z)
+        settled = same(self._column_by_column(Z, X, bounds), Z)
         # A table in double precision may hold what came from one in single precision.
-        settled |= same(self._in_single.settle(Z, X, bounds), Z)
+        settled |= same(self._in_single._column_by_column(Z, X, bounds), Z)
         with np.errstate(invalid="ignore"):
             beyond = ((bounds[0] > Z) | (bounds[1] < Z)) & (Z != X)
         free = (
@@ -430,8 +459,28 @@ class Rules:
             elif f.group not in lines:
                 before, after = (self.member(f.group, point) for point in (x, z))
                 lines[f.group] = f"{f.group}: {before} → {after}"
+        self._add_followers(lines, changed, z, x)
         self._add_effects(lines, changed, z, x)
         return list(lines.values())
+
+    def _add_followers(self, lines: dict[str, str], changed: Bools, z: Floats, x: Floats) -> None:
+        """Say what goes together with a change in brackets behind it, unless it says the same."""
+        for one in self.together:
+            said = []
+            for name in one.names[1:]:
+                part = Part.of(name, self.features)
+                j = int(part.columns[0])
+                f = self.features[j]
+                if f.group is not None:
+                    ends = self.member(f.group, x), self.member(f.group, z)
+                else:
+                    ends = self.say(j, x[j]), self.say(j, z[j], unit=True)
+                words = f"{f.group or name} {ends[0]} → {ends[1]}"
+                is_new = not lines.get(one.names[0], "").endswith(f"{ends[0]} → {ends[1]}")
+                if changed[part.columns].any() and is_new and words not in said:
+                    said.append(words)
+            if said and one.names[0] in lines:
+                lines[one.names[0]] += f" ({', '.join(said)})"
 
     def say(self, j: int | np.integer[Any], number: float, *, unit: bool = False) -> str:
         """Put a value of column j in words, with its unit if that is asked for."""

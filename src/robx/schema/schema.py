@@ -11,22 +11,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.budget import Budget
 from robx.errors import InvalidInput
 from robx.parameters import is_number, require
 from robx.schema.codec import Codec
 from robx.schema.effect import Effect, in_order
 from robx.schema.feature import Feature
-from robx.schema.files import read_plain, write_plain
+from robx.schema.files import load_plain, write_plain
 from robx.schema.projection import project
 from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
+from robx.schema.together import Together
+from robx.schema.together import complaints as together_complaints
 from robx.schema.units import range_of, unit_of
 from robx.schema.unlisted import shown_words
 from robx.tables import Layout
 
 FORMAT = 1
 #: What a schema file need not have.
-OPTIONAL = ("relations", "optional_groups", "effects")
+OPTIONAL = ("relations", "optional_groups", "effects", "together")
 
 
 @dataclass(frozen=True, init=False)
@@ -43,6 +46,10 @@ class Schema:
     effects : mapping from str to str, or sequence of Effect
         What a change brings about, such as ``{"age": "+1 * years_employed"}``: the feature on the
         left follows from the changes on the right, costs nothing and may be a fixed one.
+    together : sequence of sequences of str
+        Features that say the same thing, such as ``["education", "education_years"]``: the first
+        determines the others, which change with it at no cost. Which values go together is learned
+        from the training table.
 
     Examples
     --------
@@ -61,6 +68,7 @@ class Schema:
     relations: tuple[Relation, ...]
     optional_groups: tuple[str, ...]
     effects: tuple[Effect, ...]
+    together: tuple[Together, ...]
 
     def __init__(
         self,
@@ -68,12 +76,14 @@ class Schema:
         relations: Iterable[str | Relation] = (),
         optional_groups: Iterable[str] = (),
         effects: Mapping[str, Any] | Iterable[Effect] = (),
+        together: Iterable[Sequence[str] | Mapping[str, Any] | Together] = (),
     ) -> None:
         for name, value in (
             ("features", features),
             ("relations", relations),
             ("optional_groups", optional_groups),
             ("effects", effects),
+            ("together", together),
         ):
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(f"The {name} of a schema must be a list. Got {value!r}.")
@@ -85,6 +95,7 @@ class Schema:
         object.__setattr__(self, "relations", ties)
         object.__setattr__(self, "optional_groups", tuple(optional_groups))
         object.__setattr__(self, "effects", _read_effects(effects))
+        object.__setattr__(self, "together", tuple(Together.parse(one) for one in together))
         for complaint in _complaints(self):
             raise InvalidInput(f"The schema contradicts itself: {complaint}.")
 
@@ -101,9 +112,11 @@ class Schema:
         """Guess a schema from a table; print it to see the guesses, `override` to mend them.
 
         Text and category columns are categorical (ordinal where pandas says that they are ordered),
-        booleans too. Whole numbers are integers. Numbers with few decimals get that resolution. 0/1
+        booleans too. Whole numbers are integers. Numbers with few decimals get that resolution, and
+        where at least 50 rows show it, multiples of 100, or of 0.05, get this one. 0/1
         columns with a common beginning of their names, of which each row has exactly one set, are a
-        one-hot group.
+        one-hot group. Where one column determines another in every row, and not by chance, such as
+        an education in words and in years, these go together.
 
         Columns whose names or levels are about protected features (sex, race, religion, marital
         status, ...) are fixed, and an age may only rise. Nothing else is taken to be immutable:
@@ -135,7 +148,14 @@ class Schema:
             schema = cls(
                 tuple(f.replaced(scale=scale) if f.is_number else f for f in schema.features)
             )
-        return schema.fit(X)
+        matrix = schema._codec(X).read(X, "X")
+        return schema.with_guessed_ties(matrix).fit_matrix(matrix)
+
+    def with_guessed_ties(self, matrix: NDArray[np.float64]) -> Schema:
+        """Return a copy in which features go together of which one determines the others."""
+        from robx.schema.determined import guess_together  # noqa: PLC0415 - as above
+
+        return self.override(together=guess_together(self.features, matrix))
 
     def override(
         self,
@@ -144,6 +164,7 @@ class Schema:
         *,
         relations: Sequence[str] | None = None,
         effects: Mapping[str, Any] | None = None,
+        together: Iterable[Sequence[str] | Mapping[str, Any] | Together] | None = None,
         **by_name: Feature | Mapping[str, Any],
     ) -> Schema:
         """Return a copy with some features changed.
@@ -157,6 +178,8 @@ class Schema:
             New relations, in place of those there are.
         effects : mapping from str to str, optional
             New effects, in place of those there are.
+        together : sequence of sequences of str, optional
+            New lists of features that go together, in place of those there are.
         """
         if changes is not None and not isinstance(changes, Mapping):
             raise InvalidInput(
@@ -182,7 +205,8 @@ class Schema:
             )
         kept = self.relations if relations is None else tuple(relations)
         following = self.effects if effects is None else effects
-        return Schema(tuple(features), kept, self.optional_groups, following)
+        tied = self.together if together is None else together
+        return Schema(tuple(features), kept, self.optional_groups, following, tied)
 
     def reordered(self, names: Sequence[str]) -> Schema:
         """Return a copy with the features in this order of their names."""
@@ -207,15 +231,17 @@ class Schema:
                 counted = scale is None and feature.kind in {"continuous", "integer"}
                 scale = (unit_of if counted else range_of)(finite) if feature.is_number else 1.0
             features.append(replace(feature, scale=scale))
-        return replace(self, features=tuple(features))
+        together = tuple(one.fit(features, matrix) for one in self.together)
+        return replace(self, features=tuple(features), together=together)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a schema from a `.yaml`, `.yml` or `.json` file."""
-        file = Path(path)
-        plain = read_plain(file)
+    def load(cls, path: str | os.PathLike[str], *, budget: Budget | None = None) -> Schema:
+        """Read a schema from a `.yaml`, `.yml` or `.json` file, within a `robx.Budget`."""
+        file, budget = Path(path), budget or Budget.default()
+        plain = load_plain(file, budget)
         try:
-            return cls.from_dict(plain)
+            with budget.reading(f"'{file.name}'"):
+                return cls.from_dict(plain)
         except InvalidInput as error:
             raise InvalidInput(f"'{file.name}' holds no sound schema: {error}") from error
 
@@ -262,6 +288,8 @@ class Schema:
             plain["optional_groups"] = list(self.optional_groups)
         if self.effects:
             plain["effects"] = {effect.feature: effect.to_plain() for effect in self.effects}
+        if self.together:
+            plain["together"] = [one.to_plain() for one in self.together]
         return plain
 
     # --- looked at -------------------------------------------------------------------------------
@@ -307,6 +335,9 @@ class Schema:
             scale = f"{f.scale:g}" if isinstance(f.scale, float) else f.scale or ""
             effect = next((e for e in self.effects if e.feature == f.name), None)
             may = f.constraint() if effect is None else f"follows from {effect.text}"
+            leader = next((t.names[0] for t in self.together if f.name in t.names[1:]), None)
+            if leader is not None:
+                may = f"goes with {leader}" + (f", {may}" if may != "free" else "")
             lines.append((f.name, kind, may, scale, levels))
         if not any(line[4] for line in lines[1:]):
             lines = [(*line[:4], "") for line in lines]
@@ -407,6 +438,7 @@ class Schema:
             self.features,
             self.relations,
             self.effects,
+            self.together,
             self.optional_groups,
             codec.whole,
             codec.single,
@@ -474,7 +506,7 @@ def _respecified(feature: Feature, changes: dict[str, Any]) -> Feature:
             changes.setdefault("levels", None)
         if kind != "onehot":
             changes.setdefault("group", None)
-        if kind != "continuous":
+        if kind != "continuous" and (kind != "integer" or (feature.resolution or 1) % 1):
             changes.setdefault("resolution", None)
         if kind not in ("continuous", "integer"):
             changes.setdefault("unit", None)
@@ -529,6 +561,13 @@ def _tie_complaints(schema: Schema) -> Iterator[str]:
                 yield f"the {what} names {name!r}, which is not a feature"
             elif not schema[name].is_number:
                 yield f"the {what} needs numbers, and {name!r} is not one"
+    yield from together_complaints(schema.together, schema.features)
+    led = {name for one in schema.together for name in one.names[1:]}
+    leading = {one.names[0] for one in schema.together}
+    for effect in schema.effects:
+        for name in [effect.feature, *(name for name, _ in effect.terms)]:
+            if name in led or (name == effect.feature and name in leading):
+                yield f"{name!r} goes together with others, so it cannot be in an effect, too"
     followed = [effect.feature for effect in schema.effects]
     for name in followed:
         if followed.count(name) > 1:

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats, Ints
 from robx.errors import InvalidInput
+from robx.parameters import listed
 from robx.tables.cells import Complaints, shown
 from robx.tables.column import Column
 from robx.tables.columns import as_objects
-from robx.tables.frames import Kind, library, listed
+from robx.tables.frames import Kind, library
 from robx.tables.storage import Storage, is_missing, one_chunk
 
 #: From a value of a column to its number.

@@ -16,6 +16,7 @@ from narwhals import dependencies
 from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
+from robx.parameters import listed
 
 Kind = Literal["numpy", "pandas", "polars", "pyarrow"]
 
@@ -247,9 +248,3 @@ def spelled(columns: Sequence[Any], names: Sequence[object]) -> tuple[list[str],
         return next((way for way, sign in ways if blank.get(way) == sign), name)
 
     return list(blank), [as_column(str(name)) for name in names]
-
-
-def listed(names: Sequence[object], most: int = 8) -> str:
-    """Name the first few, and say how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

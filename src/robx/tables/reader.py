@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
+from robx.parameters import listed
 from robx.tables.cells import NUMBERS, Complaints, numbers_in, shown
 from robx.tables.codes import (
     Spelling,
@@ -32,7 +33,7 @@ from robx.tables.codes import (
 )
 from robx.tables.column import Column
 from robx.tables.columns import as_floats, as_objects, plain_array
-from robx.tables.frames import Kind, Table, listed, opened, positions
+from robx.tables.frames import Kind, Table, opened, positions
 from robx.tables.storage import Storage, is_missing, of_dtype
 
 NO_SPELLING: Mapping[int, Spelling] = MappingProxyType({})
@@ -284,7 +285,9 @@ def _read_column(
     missing = is_missing(objects)
     if missing.all():  # a column of nothing has no type to speak of
         return np.full(len(values), np.nan)
-    if store.is_object and any(isinstance(value, NUMBERS) for value in objects[~missing]):
+    # Of objects each row has its own; a table of which no cell is a number is a mistake in training.
+    by_row = complaints.reasons is not None
+    if store.is_object and (by_row or any(isinstance(v, NUMBERS) for v in objects[~missing])):
         return numbers_in(objects, column.name, complaints)
     row = int((~missing).argmax())
     raise InvalidInput(

@@ -17,7 +17,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from robx.errors import InvalidInput
+from robx.budget import UNLIMITED, Budget
+from robx.errors import BudgetExceeded, InvalidInput
 from robx.files.formats import first_line
 from robx.tables.cells import shown
 from robx.tables.columns import as_array
@@ -74,7 +75,7 @@ def pack(table: Any) -> Packed:
     return {**packed, "index": {"name": name, **rows}, "axis": _label(given.native.columns.name)}
 
 
-def unpack(packed: Any) -> Any:
+def unpack(packed: Any, budget: Budget = UNLIMITED) -> Any:
     """The table that `pack` described: its kind, names, order, dtypes and values.
 
     Where polars is not installed, its tables come back as pandas frames with Arrow dtypes. What
@@ -98,6 +99,7 @@ def unpack(packed: Any) -> Any:
         for column in packed["columns"]:
             names.append(column["name"])
             where = f"column {names[-1]!r}"
+            _refuse_wide(column, budget)
             columns.append(_unpacked(column if kind == was else {**column, "dtype": "arrow"}, kind))
         where = "the table"
         _require(list(map(_label, names)) == names, "a name is neither a number nor text")
@@ -107,12 +109,22 @@ def unpack(packed: Any) -> Any:
             _require(len({c.dtype for c in columns}) == 1, "an array must have one dtype")
         table = put_together(columns, kind, names if kind == "pandas" else [*map(str, names)])
         if was == "pandas":
+            _refuse_wide(packed["index"], budget)
             table.index = _unpacked_index(packed["index"], len(table))
             table.columns.name = _label(packed["axis"])
+    except BudgetExceeded:
+        raise
     except (*MISFITS, library("pyarrow").ArrowException) as error:
         said = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)
         raise InvalidInput(f"The saved table is damaged: {where}: {said}.") from error
     return table
+
+
+def _refuse_wide(packed: Packed, budget: Budget) -> None:
+    """Refuse text of a stated width that would take too much memory: a width is only a claim."""
+    for part in (packed, packed.get("categories")):
+        if part and (text := re.fullmatch(r"[<>]U(\d{1,9})", str(part.get("dtype")))):
+            budget.check_memory(8 * int(text[1]) * len(part["values"]), "The saved table")
 
 
 def _packed(column: Any, kind: Kind) -> Packed:

@@ -6,13 +6,14 @@ module checks every index, refuses cycles, brings nodes into preorder and shares
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.budget import Budget
 from robx.errors import InvalidModel, UnsupportedModel
 from robx.kernels.trees import preorder
 from robx.tables import Category, Column
@@ -22,6 +23,11 @@ from robx.trees.targets import choose_target
 #: More categories than this in one column are refused: each split holds a bit for every one.
 MAX_CODES = 65_536
 MOST_WORDS = 2**26
+#: More classes than this are refused: each of them has a margin of its own.
+MAX_CLASSES = 10_000
+#: Bytes of memory for a tree and for a node, all that is made of them on the way included.
+TREE_BYTES = 2048
+NODE_BYTES = 256
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,24 @@ class Tree:
     missing_left: NDArray[np.bool_]
     value: NDArray[np.floating[Any]]
     index: int = 0
-    categories: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    categories: Mapping[int, Sequence[int] | NDArray[np.integer[Any]]] = field(default_factory=dict)
     listed_left: bool = True
+
+
+def check_size(n_trees: int, n_nodes: int, where: str, budget: Budget) -> None:
+    """Refuse more trees and nodes than the budget allows."""
+    budget.check_memory(TREE_BYTES * n_trees + NODE_BYTES * n_nodes, where)
+
+
+def counted(trees: Iterable[Tree], where: str, budget: Budget) -> list[Tree]:
+    """List trees as they are read, and stop where they become too many for the budget."""
+    kept: list[Tree] = []
+    n_nodes = 0
+    for tree in trees:
+        kept.append(tree)
+        n_nodes += len(tree.left)
+        check_size(len(kept), n_nodes, where, budget)
+    return kept
 
 
 def assemble_classifier(
@@ -122,8 +144,9 @@ def assemble(
         raise UnsupportedModel(
             f"A column has more than {MAX_CODES} categories. Wrap the model in robx.BlackBox."
         )
+    by_category = np.array([column.is_category for column in columns], dtype=bool)
     for number, tree in enumerate(trees):
-        _check_tree(tree, number, columns)
+        _check_tree(tree, number, by_category)
     sizes = [len(tree.left) for tree in trees]
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     nodes = _join(trees, start)
@@ -161,10 +184,10 @@ def assemble(
     )
 
 
-def codes_in(bits: NDArray[np.uint32]) -> list[int]:
+def codes_in(bits: NDArray[np.uint32]) -> NDArray[np.int32]:
     """List the codes whose bits are set in a row of 32-bit words."""
     flags = np.unpackbits(bits.astype("<u4").view(np.uint8), bitorder="little")
-    return np.flatnonzero(flags).tolist()
+    return np.flatnonzero(flags).astype(np.int32)
 
 
 def count_codes(trees: Sequence[Tree], n_codes: Sequence[int]) -> list[int]:
@@ -174,11 +197,11 @@ def count_codes(trees: Sequence[Tree], n_codes: Sequence[int]) -> list[int]:
         for node, codes in tree.categories.items():
             j = int(tree.feature[node]) if node < len(tree.feature) else -1
             if 0 <= j < len(counts):  # `assemble` refuses any other
-                counts[j] = max(counts[j], max(codes, default=0) + 1)
+                counts[j] = max(counts[j], int(np.max(codes, initial=0)) + 1)
     return counts
 
 
-def _check_tree(tree: Tree, number: int, columns: Sequence[Column]) -> None:
+def _check_tree(tree: Tree, number: int, by_category: NDArray[np.bool_]) -> None:
     size = len(tree.left)
     parts = (tree.right, tree.feature, tree.threshold, tree.missing_left, tree.value)
     if size == 0 or any(len(part) != size for part in parts):
@@ -191,20 +214,19 @@ def _check_tree(tree: Tree, number: int, columns: Sequence[Column]) -> None:
     if len(children) and (children.min() < 0 or children.max() >= size):
         raise InvalidModel(f"Tree {number} has a child that is not one of its {size} nodes.")
     feature = np.asarray(tree.feature)[~leaf]
-    outside = feature[(feature < 0) | (feature >= len(columns))]
+    outside = feature[(feature < 0) | (feature >= len(by_category))]
     if len(outside):
         raise InvalidModel(
-            f"Tree {number} splits on column {outside[0]}; the model has {len(columns)}."
+            f"Tree {number} splits on column {outside[0]}; the model has {len(by_category)}."
         )
     if not np.isfinite(tree.value[leaf]).all():
         raise InvalidModel(f"Tree {number} has a leaf whose value is not a finite number.")
-    by_category = np.array([column.is_category for column in columns], dtype=bool)[feature]
-    nodes = np.flatnonzero(~leaf)
-    if set(nodes[by_category].tolist()) != set(tree.categories):
+    nodes, is_category = np.flatnonzero(~leaf), by_category[feature]
+    if set(nodes[is_category].tolist()) != set(tree.categories):
         raise InvalidModel(
             f"Tree {number} splits a number by categories, or a category by a threshold."
         )
-    if np.isnan(np.asarray(tree.threshold)[nodes[~by_category]]).any():
+    if np.isnan(np.asarray(tree.threshold)[nodes[~is_category]]).any():
         raise InvalidModel(f"Tree {number} has a threshold that is not a number.")
 
 

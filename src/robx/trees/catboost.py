@@ -15,7 +15,6 @@ hashes of its own, which cannot be rebuilt from the model alone.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +23,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.budget import UNLIMITED, Budget
 from robx.errors import InvalidModel, UnsupportedModel
 from robx.tables import Category, Column, read_matrix
 from robx.trees import child
-from robx.trees.build import Tree, assemble_classifier
+from robx.trees.build import MAX_CLASSES, Tree, assemble_classifier, check_size, counted
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.rounding import up_to_float32
-from robx.trees.targets import choose_target, class_labels, no_probability, not_a_classifier
+from robx.trees.targets import (
+    choose_target,
+    class_labels,
+    no_probability,
+    not_a_classifier,
+    not_fitted,
+)
 
 BINARY = ("Logloss", "CrossEntropy", "Focal")
 ONE_AGAINST_ALL = "MultiClassOneVsAll"
@@ -61,10 +67,10 @@ except catboost.CatBoostError as error:
 
 SCORE_FILE = """
 import catboost
-rows, target = X
+target = given["target"]
 model = catboost.CatBoostClassifier().load_model(source, format=source.rsplit(".", 1)[1])
 classes = list(model.classes_)
-scores = model.predict_proba(rows)[:, classes.index(target) if classes else int(target)]
+scores = model.predict_proba(X)[:, classes.index(target) if classes else int(target)]
 """
 
 
@@ -77,30 +83,29 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     if bases & {"CatBoostRegressor", "CatBoostRanker"} or not hasattr(model, "save_model"):
         raise not_a_classifier(model)
     if not model.is_fitted():
-        raise InvalidModel(f"The {kind} has no trees: was it fitted?")
-    with tempfile.TemporaryDirectory(prefix="robx-") as folder:
-        path = Path(folder) / "model.json"
-        try:
-            model.save_model(str(path), format="json")
-        except CatBoostError as error:
-            raise _refused_by_catboost(str(error)) from error
-        root = parse_json(path.read_bytes(), "The CatBoost model")
-    return _parse(root, target, kind)
+        raise not_fitted(model)
+    try:
+        data = child.written(lambda path: model.save_model(path, format="json"))
+    except CatBoostError as error:
+        raise _refused_by_catboost(str(error)) from error
+    return _parse(parse_json(data, "The CatBoost model"), target, kind)
 
 
-def parse_file(path: Path) -> Record:
+def parse_file(path: Path, budget: Budget) -> Record:
     """Read a saved `.json` model, or a `.cbm` model as CatBoost converts it."""
     is_binary = path.suffix == ".cbm"
-    data = child.convert(TO_JSON, "catboost", path) if is_binary else path.read_bytes()
-    root = parse_json(data, f"The CatBoost model {path.name}")
+    data = child.convert(TO_JSON, "catboost", path, budget) if is_binary else budget.read(path)
+    root = parse_json(data, f"The CatBoost model {path.name}", budget)
     if is_binary and "refused" in root:
         raise _refused_by_catboost(root.text("refused"))
     return root
 
 
-def from_parsed(parsed: Record, path: Path, target: Category | None) -> TreeEnsemble:
+def from_parsed(
+    parsed: Record, path: Path, target: Category | None, budget: Budget
+) -> TreeEnsemble:
     """Import what `parse_file` read, as `CatBoostClassifier.load_model` would score it."""
-    return _parse(parsed, target, f"{path.suffix} file")
+    return _parse(parsed, target, f"{path.suffix} file", budget)
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
@@ -109,10 +114,10 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     return np.asarray(model.predict(_matrix(X), prediction_type="Probability"))[:, place]
 
 
-def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
+def file_probability(path: Path, target: Category, X: Any, budget: Budget) -> NDArray[Any] | None:
     """Ask CatBoost itself, in a process of its own."""
     # The target is a label out of the file: it travels as data, not in the script.
-    return child.score(SCORE_FILE, "catboost", path, (_matrix(X), target))
+    return child.score(SCORE_FILE, "catboost", path, _matrix(X), budget, target=target)
 
 
 def _matrix(X: Any) -> NDArray[np.float64]:
@@ -128,24 +133,30 @@ def _refused_by_catboost(reason: str) -> UnsupportedModel:
     )
 
 
-def _parse(root: Record, target: Category | None, kind: str) -> TreeEnsemble:
+def _parse(
+    root: Record, target: Category | None, kind: str, budget: Budget = UNLIMITED
+) -> TreeEnsemble:
     features = root.record("features_info")
     _refuse_all_but_numbers(root, features)
     root.only("features_info model_info oblivious_trees scale_and_bias trees")
-    columns, named, borders = _read_columns(features)
+    records = features.only("float_features").records("float_features")
+    budget.check_columns(len(records), root.where)
+    columns, named, borders = _read_columns(features.where, records)
     info = root.record("model_info")
-    loss = _loss(info)
+    loss = _loss(info, budget)
     scale, bias = _scale_and_bias(root)
+    if len(bias) > MAX_CLASSES:
+        raise UnsupportedModel(f"{root.where} has more than {MAX_CLASSES:,} classes.")
     if len(bias) != 1 if loss in BINARY else len(bias) < 2:
         raise InvalidModel(
             f"{root.where} has {len(bias)} biases, which does not fit its {loss} loss."
         )
     return assemble_classifier(
-        list(_read_trees(root, borders, len(bias), scale)),
+        counted(_read_trees(root, borders, len(bias), scale, budget), root.where, budget),
         columns,
         named=named,
         target=target,
-        classes=_classes(info, max(len(bias), 2)),
+        classes=_classes(info, max(len(bias), 2), budget),
         source=f"CatBoost{_version(info)} {kind}",
         base=bias,
         one_against_all=loss == ONE_AGAINST_ALL,
@@ -168,28 +179,28 @@ def _version(info: Record) -> str:
     return f" {found[1]}" if found else ""
 
 
-def _section(info: Record, name: str) -> Record:
+def _section(info: Record, name: str, budget: Budget) -> Record:
     """Part of the model's metadata, which is an object or the JSON text of one."""
     value = info.any(name)
     if isinstance(value, str):
-        return parse_json(value.encode(errors="surrogatepass"), f"{info.where}.{name}")
+        return parse_json(value.encode(errors="surrogatepass"), f"{info.where}.{name}", budget)
     return info.record(name)
 
 
-def _loss(info: Record) -> str:
+def _loss(info: Record, budget: Budget) -> str:
     """Name of the loss; a sum of models keeps it outside the training parameters."""
-    holder = _section(info, "params") if "params" in info else info
-    loss = _section(holder, "loss_function").text("type")
+    holder = _section(info, "params", budget) if "params" in info else info
+    loss = _section(holder, "loss_function", budget).text("type")
     if loss not in LOSSES:
         raise no_probability(f"CatBoost loss '{loss}'", LOSSES)
     return loss
 
 
-def _classes(info: Record, n_classes: int) -> list[Category]:
+def _classes(info: Record, n_classes: int, budget: Budget) -> list[Category]:
     numbers: list[Category] = list(range(n_classes))
     if "class_params" not in info:
         return numbers
-    params = _section(info, "class_params").only(CLASS_FIELDS)
+    params = _section(info, "class_params", budget).only(CLASS_FIELDS)
     labels = params.sequence("class_names")
     count = params.integer("classes_count")
     in_order = params.integers("class_to_label").tolist() == numbers
@@ -254,9 +265,8 @@ def _float32(values: Any) -> NDArray[np.float32]:
         return np.asarray(values, dtype=np.float64).astype(np.float32)
 
 
-def _read_columns(features: Record) -> tuple[list[Column], bool, _Borders]:
+def _read_columns(where: str, records: list[Record]) -> tuple[list[Column], bool, _Borders]:
     """Read the columns, whether the training table named them, and the borders of all."""
-    records = features.only("float_features").records("float_features")
     for number, record in enumerate(records):
         # With columns of numbers only, both count alike; CatBoost crashes where they do not.
         record.only(COLUMN_FIELDS)
@@ -265,13 +275,13 @@ def _read_columns(features: Record) -> tuple[list[Column], bool, _Borders]:
     names = [record.text("feature_id") for record in records]
     named = any(names)
     if not names or (named and len(set(names)) < len(names)):
-        raise InvalidModel(f"{features.where} has no columns, or two of the same name.")
+        raise InvalidModel(f"{where} has no columns, or two of the same name.")
     columns = [Column(name if named else str(j)) for j, name in enumerate(names)]
     borders = [_float32(record.numbers("borders")) for record in records]
     missing_left = [_missing_left(record) for record in records]
     joined = np.concatenate([*borders, np.zeros(1, np.float32)])
     if not np.isfinite(joined).all():
-        raise InvalidModel(f"{features.where} has a border that is not a finite float32 number.")
+        raise InvalidModel(f"{where} has a border that is not a finite float32 number.")
     counts = [*map(len, borders), 1]
     all_borders = _Borders(
         column=np.repeat(np.arange(len(counts)), counts),
@@ -289,12 +299,16 @@ def _missing_left(record: Record) -> bool:
     return not (has_nans and treatment == "AsTrue")
 
 
-def _read_trees(root: Record, borders: _Borders, n_values: int, scale: float) -> Iterator[Tree]:
+def _read_trees(
+    root: Record, borders: _Borders, n_values: int, scale: float, budget: Budget
+) -> Iterator[Tree]:
     """One tree for each margin: CatBoost's leaves hold a value for each of them."""
     if "oblivious_trees" in root and "trees" in root:
         raise InvalidModel(f"{root.where} has both kinds of trees; expected one.")
     read = _read_nested if "trees" in root else _read_levels
-    for record in root.records("trees" if "trees" in root else "oblivious_trees"):
+    records = root.records("trees" if "trees" in root else "oblivious_trees")
+    check_size(n_values * len(records), 0, root.where, budget)
+    for record in records:
         left, right, split, value = read(record, borders, n_values)
         with np.errstate(over="ignore", invalid="ignore"):
             value = value * scale

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -263,11 +263,11 @@ class TreeEnsemble(Model):
         categories are taken, which most models do.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        columns = [asdict(column) for column in self.columns]
-        for column in columns:
-            del column["blank"]
-            if column["takes_unseen"]:
-                del column["takes_unseen"]
+        told = [f.name for f in fields(Column) if f.name not in {"blank", "takes_unseen"}]
+        columns = [{name: getattr(column, name) for name in told} for column in self.columns]
+        for plain_column, column in zip(columns, self.columns, strict=True):
+            if not column.takes_unseen:
+                plain_column["takes_unseen"] = False
         return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

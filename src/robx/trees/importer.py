@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from robx.budget import Budget
 from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
 from robx.tables import Category, count_rows, listing_only, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.ensemble import TreeEnsemble
+from robx.trees.targets import not_fitted
 
 #: The parser for models whose class is defined in this package.
 PARSERS = {
@@ -43,8 +45,6 @@ JSON_PARSERS = {
 #: Endings of pickles, which are not read.
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
 SAMPLE = 512
-#: Files of more bytes are refused before they are read.
-MAX_BYTES = 2**31
 TOLERANCE = 1e-6
 
 
@@ -57,11 +57,14 @@ class ParsedFile:
     ----------
     path : path
         Of a file that `import_model` takes.
+    budget : Budget, optional
+        What reading the file may take.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], budget: Budget | None = None) -> None:
         self.path = Path(path)
-        check_file(self.path)
+        self.budget = budget or Budget.default()
+        check_file(self.path, self.budget)
         #: The module that reads it.
         self.parser = file_parser(self.path)
         self._ensembles: dict[str, TreeEnsemble] = {}
@@ -69,14 +72,17 @@ class ParsedFile:
     @cached_property
     def contents(self) -> Any:
         """What its parser read: records, the sections of a text, or a classifier."""
-        return import_module(self.parser).parse_file(self.path)
+        with self.budget.reading(f"'{self.path.name}'"):
+            return import_module(self.parser).parse_file(self.path, self.budget)
 
     def ensemble(self, target: Category | None = None) -> TreeEnsemble:
         """Give the ensemble that scores a class, made once for each."""
         key = repr(target)
         if key not in self._ensembles:
             make = import_module(self.parser).from_parsed
-            self._ensembles[key] = make(self.contents, self.path, target)
+            contents = self.contents
+            with self.budget.reading(f"'{self.path.name}'"):
+                self._ensembles[key] = make(contents, self.path, target, self.budget)
         return self._ensembles[key]
 
     def any_ensemble(self) -> TreeEnsemble:
@@ -85,7 +91,11 @@ class ParsedFile:
 
 
 def import_model(
-    model: Any, target: Category | None = None, X: object | None = None
+    model: Any,
+    target: Category | None = None,
+    X: object | None = None,
+    *,
+    budget: Budget | None = None,
 ) -> TreeEnsemble | BlackBox:
     """Import a model, so that it can be scored and probed fast.
 
@@ -103,6 +113,8 @@ def import_model(
     X : table, optional
         Rows to check the import on, for example the training table: a sample of them is scored by
         the library itself and by the result.
+    budget : Budget, optional
+        What reading a file may take, in bytes, memory and time.
 
     Returns
     -------
@@ -114,7 +126,9 @@ def import_model(
     UnsupportedModel
         If the model is of a kind that cannot be imported. `robx.BlackBox` may still take it.
     InvalidModel
-        If a model or file is damaged.
+        If a model or file is damaged, or a model is not fitted.
+    BudgetExceeded
+        If a file takes more than its budget allows.
     ImportMismatch
         If the result scores one of the rows in `X` differently from the library.
 
@@ -136,7 +150,7 @@ def import_model(
             )
         return model
     if isinstance(model, str | os.PathLike):
-        model = ParsedFile(model)
+        model = ParsedFile(model, budget)
     if isinstance(model, ParsedFile):
         return _import_file(model, target, X)
     module = _parser_of(model)
@@ -147,7 +161,7 @@ def import_model(
     try:
         parsed = import_module(module).from_model(model, target)
     except NotFittedError as error:
-        raise InvalidModel(f"The {type(model).__name__} is not fitted: call fit first.") from error
+        raise not_fitted(model) from error
     if parsed is None:  # a classifier of the library that is not a tree ensemble
         return BlackBox(model, target)
     ensemble: TreeEnsemble = parsed
@@ -169,11 +183,11 @@ def _import_file(file: ParsedFile, target: Category | None, X: object | None) ->
     ensemble = file.ensemble(target)
     if X is not None:
         ask = import_module(file.parser).file_probability
-        _check(ensemble, X, lambda rows: ask(file.path, ensemble.target, rows))
+        _check(ensemble, X, lambda rows: ask(file.path, ensemble.target, rows, file.budget))
     return ensemble
 
 
-def check_file(path: Path, *, is_pickle: bool = False) -> None:
+def check_file(path: Path, budget: Budget, *, is_pickle: bool = False) -> None:
     """Refuse what is not a file, is too large to be read, or is a pickle unless that is known."""
     try:
         size = path.stat().st_size if path.is_file() else None
@@ -181,12 +195,12 @@ def check_file(path: Path, *, is_pickle: bool = False) -> None:
         size = None
     if size is None:
         raise InvalidInput(f"There is no model file at '{str(path)[:200]}'. Check the path.")
-    if size > MAX_BYTES:
-        raise UnsupportedModel(f"'{path.name}' has {size:,} bytes; at most {MAX_BYTES:,} are read.")
+    budget.check_bytes(size, f"'{path.name}'")
     if not is_pickle and (path.suffix in PICKLES or _begins_as_pickle(path)):
         raise UnsupportedModel(
             f"'{path.name}' is a pickle, which runs code when it is loaded; robx does not load it. "
-            "If you trust it, load it yourself and pass the model; or save it with skops.io.dump."
+            "Save the model with skops.io.dump; or, if you trust the file, name it .pkl and allow "
+            "it with --unsafe-pickle, or load it in Python and pass the model."
         )
 
 
@@ -208,7 +222,7 @@ def file_parser(path: Path) -> str:
     if path.suffix != ".json":
         raise UnsupportedModel(
             f"robx does not know model files ending in '{path.suffix}'. Expected .json, .ubj, "
-            ".txt, .cbm, .skops or .robx; or load the model yourself and pass it."
+            ".txt, .cbm, .skops or .robx; in Python, load the model yourself and pass it."
         )
     # Which library wrote it is told by the first field of the outermost object.
     with path.open("rb") as file:
@@ -217,7 +231,7 @@ def file_parser(path: Path) -> str:
     if parser is None:
         raise InvalidModel(
             f"'{path.name}' is not the JSON of an XGBoost or CatBoost model. Save the model again "
-            "with its own save_model, or pass the model itself."
+            "with its own save_model; in Python, you can pass the model itself."
         )
     return parser
 

@@ -15,7 +15,6 @@ categories: every frame that LightGBM takes is then refused by name, and none is
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,10 +23,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidModel, UnsupportedModel
+from robx.budget import UNLIMITED, Budget
+from robx.errors import BudgetExceeded, InvalidModel, UnsupportedModel
+from robx.files import parse_json
 from robx.tables import Category, Column, as_pandas
 from robx.trees import child
-from robx.trees.build import Tree, assemble_classifier, codes_in, count_codes
+from robx.trees.build import (
+    MAX_CLASSES,
+    MAX_CODES,
+    Tree,
+    assemble_classifier,
+    codes_in,
+    count_codes,
+    counted,
+)
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record
 from robx.trees.targets import (
@@ -61,6 +70,8 @@ TREE_FIELDS = (
     "leaf_value leaf_weight leaf_count internal_value internal_weight internal_count "
     "cat_boundaries cat_threshold is_linear shrinkage"
 )
+#: Bytes of memory for each letter of a file and each of its fields.
+LETTER_BYTES, FIELD_BYTES = 10, 200
 #: Bits of a split's decision_type: by category, missing goes left, and two for what is missing.
 BY_CATEGORY, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
 MISSING_NONE, MISSING_ZERO, MISSING_NAN = 0, 1, 2
@@ -90,20 +101,23 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     return _parse(sections(text, where), target, where=where, kind=kind, classes=classes)
 
 
-def parse_file(path: Path) -> tuple[Record, list[Record], str]:
+def parse_file(path: Path, budget: Budget) -> tuple[Record, list[Record], str]:
     """Read a saved `.txt` model."""
     where = f"The LightGBM model {path.name}"
+    data = budget.read(path)
+    need = LETTER_BYTES * len(data) + FIELD_BYTES * data.count(b"=")
+    budget.check_memory(need, where)
     try:
-        text = path.read_bytes().decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise InvalidModel(f"{where} is not text: {error}.") from error
     return sections(text, where)
 
 
-def from_parsed(parsed: Any, path: Path, target: Category | None) -> TreeEnsemble:
+def from_parsed(parsed: Any, path: Path, target: Category | None, budget: Budget) -> TreeEnsemble:
     """Import what `parse_file` read."""
     where = f"The LightGBM model {path.name}"
-    return _parse(parsed, target, where=where, kind=f"{path.suffix} file")
+    return _parse(parsed, target, where=where, kind=f"{path.suffix} file", budget=budget)
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:
@@ -113,9 +127,9 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:
     return of_class(np.asarray(model.predict(as_pandas(X))), target)
 
 
-def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
+def file_probability(path: Path, target: Category, X: Any, budget: Budget) -> NDArray[Any] | None:
     """Ask LightGBM itself, in a process of its own."""
-    return of_class(child.score(SCORE_FILE, "lightgbm", path, as_pandas(X)), target)
+    return of_class(child.score(SCORE_FILE, "lightgbm", path, as_pandas(X), budget), target)
 
 
 def _parse(
@@ -125,6 +139,7 @@ def _parse(
     where: str,
     kind: str,
     classes: list[Category] | None = None,
+    budget: Budget = UNLIMITED,
 ) -> TreeEnsemble:
     header, records, rest = parsed
     objective, n_classes, slope = _objective(header)
@@ -136,12 +151,10 @@ def _parse(
         )
     if len(records) % n_classes:
         raise InvalidModel(f"{where} has {len(records)} trees for {n_classes} classes.")
-    trees, missing_types = [], set[tuple[int, int]]()
-    for number, record in enumerate(records):
-        tree, types = _read_tree(record, number % n_classes)
-        trees.append(tree)
-        missing_types |= types
-    columns, named = _columns(header, rest, trees, missing_types)
+    missing_types = set[tuple[int, int]]()
+    read = (_read_tree(r, number % n_classes, missing_types) for number, r in enumerate(records))
+    trees = counted(read, where, budget)
+    columns, named = _columns(header, rest, trees, missing_types, budget)
     return assemble_classifier(
         trees,
         columns,
@@ -163,7 +176,9 @@ def _objective(header: Record) -> tuple[str, int, float]:
     if sorted(options.fields) != OBJECTIVES.get(name) or len(options.fields) != len(words):
         said = " ".join([name, *words])[:60]
         raise no_probability(f"LightGBM objective '{said}'", list(OBJECTIVES))
-    n_classes = options.integer("num_class", low=2, high=10_000) if "num_class" in options else 1
+    n_classes = (
+        options.integer("num_class", low=2, high=MAX_CLASSES) if "num_class" in options else 1
+    )
     for field in ("num_class", "num_tree_per_iteration"):
         if header.integer(field) != n_classes:
             raise InvalidModel(f"{header.where} has a {field} that does not fit its objective.")
@@ -217,8 +232,8 @@ def _fields(lines: Iterable[str], where: str) -> Record:
 # --- trees ---------------------------------------------------------------------------------------
 
 
-def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
-    """Read a tree, and what counts as missing in the columns that it splits as numbers."""
+def _read_tree(record: Record, index: int, missing_types: set[tuple[int, int]]) -> Tree:
+    """Read a tree; add what counts as missing in the columns that it splits as numbers."""
     if "is_linear" in record and record.integer("is_linear"):
         raise UnsupportedModel(
             "The model was trained with linear_tree, which has a formula in each leaf. Wrap it in "
@@ -248,7 +263,8 @@ def _read_tree(record: Record, index: int) -> tuple[Tree, set[tuple[int, int]]]:
         categories=_left_codes(record, threshold, by_category),
     )
     numeric = ~by_category
-    return tree, set(zip(feature[numeric].tolist(), missing[numeric].tolist(), strict=True))
+    missing_types |= set(zip(feature[numeric].tolist(), missing[numeric].tolist(), strict=True))
+    return tree
 
 
 def _children(record: Record, name: str, n_splits: int) -> NDArray[np.int64]:
@@ -268,7 +284,7 @@ def _read_as_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _left_codes(
     record: Record, threshold: NDArray[np.float64], by_category: NDArray[np.bool_]
-) -> dict[int, list[int]]:
+) -> dict[int, NDArray[np.int32]]:
     """Read the codes that go left at each split by category; its threshold numbers its bit set."""
     nodes = np.flatnonzero(by_category)
     # Each set belongs to one split, so that a small file cannot unfold to a large model.
@@ -280,6 +296,8 @@ def _left_codes(
     ends = record.integers("cat_boundaries", len(nodes) + 1)
     if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any():
         raise InvalidModel(f"{record.where} has cat_boundaries that do not fit its cat_threshold.")
+    if np.diff(ends).max() > MAX_CODES // 32 + 1:
+        raise UnsupportedModel(f"{record.where} has more than {MAX_CODES} categories in a column.")
     if ((words < 0) | (words >= 2**32)).any():
         raise InvalidModel(f"{record.where} has a cat_threshold that is not a set of 32 bits.")
     sets = np.split(words.astype(np.uint32), ends[1:-1])
@@ -290,12 +308,17 @@ def _left_codes(
 
 
 def _columns(
-    header: Record, rest: str, trees: list[Tree], missing_types: set[tuple[int, int]]
+    header: Record,
+    rest: str,
+    trees: list[Tree],
+    missing_types: set[tuple[int, int]],
+    budget: Budget,
 ) -> tuple[list[Column], bool]:
     """Describe the columns, and tell whether their names are the user's."""
-    names = header.text("feature_names").split(" ")
-    infos = header.text("feature_infos").split(" ")
+    texts = [header.text("feature_names"), header.text("feature_infos")]
     n_columns = header.integer("max_feature_idx") + 1
+    budget.check_columns(min(n_columns, texts[0].count(" ") + 1), header.where)
+    names, infos = (text.split(" ", n_columns) for text in texts)
     if not len(names) == len(infos) == n_columns or len(set(names) - {""}) < n_columns:
         raise InvalidModel(f"{header.where} does not name and describe its {n_columns} columns.")
     by_zero = {column for column, missing in missing_types if missing == MISSING_ZERO}
@@ -306,7 +329,7 @@ def _columns(
         )
     n_codes = count_codes(trees, _known_codes(header, infos, rest))
     by_category = [j for j, n in enumerate(n_codes) if n > 0]
-    lists = _pandas_categories(rest, header.where)
+    lists = _pandas_categories(rest, header.where, budget)
     if lists and len(lists) != len(by_category):
         raise UnsupportedModel(
             f"The model was trained on a frame with {len(lists)} category columns, but takes "
@@ -345,14 +368,16 @@ def _known_codes(header: Record, infos: list[str], rest: str) -> list[int]:
     return n_codes
 
 
-def _pandas_categories(rest: str, where: str) -> list[tuple[Category, ...]] | None:
+def _pandas_categories(rest: str, where: str, budget: Budget) -> list[tuple[Category, ...]] | None:
     """Read the categories of the training frame; None if the model was not trained on a frame."""
     last = rest.rstrip("\n").rpartition("\n")[2]
     name, _, text = last.partition(":")
     if name != "pandas_categorical":
         return None
     try:
-        lists = json.loads(text)
+        lists = parse_json(text.encode(), where, budget)
+    except BudgetExceeded:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidModel(f"{where} has categories that are not valid JSON: {error}.") from error
     if lists is None:

@@ -6,9 +6,9 @@ range raises. So does a field that a parser does not know: it may change what th
 
 from __future__ import annotations
 
-import json
 import math
 import re
+import reprlib
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -16,13 +16,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidModel, UnsupportedModel
+from robx import files
+from robx.budget import UNLIMITED, Budget
+from robx.errors import BudgetExceeded, InvalidModel, UnsupportedModel
+
+#: Shows a value without spelling out all of a large one.
+SHORT = reprlib.Repr()
+SHORT.maxlist = SHORT.maxdict = SHORT.maxarray = 20
+SHORT.maxstring = SHORT.maxlong = SHORT.maxother = 60
+#: So many letters of a list of numbers become words at a time.
+TEXT_AT_ONCE = 2**20
 
 
-def parse_json(data: bytes, where: str) -> Record:
+def parse_json(data: bytes, where: str, budget: Budget = UNLIMITED) -> Record:
     """Parse JSON whose outermost value must be an object."""
     try:
-        value = json.loads(data)
+        value = files.parse_json(data, where, budget)
+    except BudgetExceeded:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidModel(f"{where} is not valid JSON: {error}.") from error
     return Record(value, where)
@@ -105,22 +116,28 @@ class Record:
 
     def integers(self, name: str, size: int | None = None) -> NDArray[np.int64]:
         """Return the field as a vector of integers."""
-        array = self.numbers(name, size)
+        array = self._vector(name, size)
+        if array.dtype.kind in "ib":
+            return array.astype(np.int64)
+        array = array.astype(np.float64)
         if not (np.abs(array) < 2**53).all() or (array != np.trunc(array)).any():
             raise self._wrong(name, "integers of at most 53 bits")
         return array.astype(np.int64)
 
     def numbers(self, name: str, size: int | None = None) -> NDArray[np.float64]:
         """Return the field as a vector of numbers, which may be infinite; blanks part a text's."""
+        return self._vector(name, size).astype(np.float64)
+
+    def _vector(self, name: str, size: int | None) -> NDArray[Any]:
         value, array = self.any(name), None
         with suppress(ValueError, OverflowError):
             is_text = isinstance(value, str) and re.fullmatch(r"[-+.0-9einfa ]*", value)
-            array = np.array(value.split(), np.float64) if is_text else np.asarray(value)
+            array = _numbers_in(value) if is_text else np.asarray(value)
         if array is None or array.ndim != 1 or (array.dtype.kind not in "iufb" and len(array)):
             raise self._wrong(name, "a list of numbers")
         if size is not None and len(array) != size:
             raise InvalidModel(f"{self.where}.{name} has {len(array)} values; expected {size}.")
-        return array.astype(np.float64)
+        return array
 
     def _wrong(self, name: str, expected: str) -> InvalidModel:
         return InvalidModel(
@@ -128,6 +145,17 @@ class Record:
         )
 
 
+def _numbers_in(text: str) -> NDArray[np.float64]:
+    """Read the numbers between blanks, some at a time: as words they take ten times the memory."""
+    parts, start = [np.zeros(0)], 0
+    while start < len(text):
+        end = text.find(" ", start + TEXT_AT_ONCE)
+        end = len(text) if end < 0 else end
+        parts.append(np.array(text[start:end].split(), np.float64))
+        start = end
+    return np.concatenate(parts)
+
+
 def _short(value: object) -> str:
-    shown = repr(value)
+    shown = repr(value) if isinstance(value, str) else SHORT.repr(value)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

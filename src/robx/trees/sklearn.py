@@ -36,15 +36,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from robx.errors import InvalidInput, UnsupportedModel
+from robx.budget import UNLIMITED, Budget
+from robx.errors import UnsupportedModel
 from robx.tables import Category, Column
-from robx.trees.build import Tree, assemble, assemble_classifier, codes_in
+from robx.trees.build import Tree, assemble, assemble_classifier, codes_in, counted
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.rounding import FLOAT32_LARGEST, up_to_float32
 from robx.trees.targets import (
     choose_target,
     class_labels,
     not_a_classifier,
+    not_fitted,
     wrapper_probability,
 )
 
@@ -65,7 +67,9 @@ HIST_NODE_FIELDS = (
 SLOPES = {"HalfBinomialLoss": 1.0, "HalfMultinomialLoss": 1.0, "ExponentialLoss": 2.0}
 
 
-def from_model(model: Any, target: Category | None) -> TreeEnsemble | None:
+def from_model(
+    model: Any, target: Category | None, budget: Budget = UNLIMITED
+) -> TreeEnsemble | None:
     """Import a tree, a forest or boosted trees; None for any other kind of classifier."""
     if isinstance(model, RegressorMixin) and not hasattr(model, "predict_proba"):
         raise not_a_classifier(model)
@@ -75,15 +79,13 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble | None:
     try:
         check_is_fitted(model)
     except NotFittedError as error:
-        raise InvalidInput(
-            f"The {type(model).__name__} is not fitted yet: call its fit(X, y), then import it."
-        ) from error
+        raise not_fitted(model) from error
     if getattr(model, "n_outputs_", 1) != 1:
         raise UnsupportedModel(
             f"The {type(model).__name__} predicts {model.n_outputs_} outputs at once; robx needs "
             "one. Wrap a function that returns the probability of interest in robx.BlackBox."
         )
-    return parse(model, target)
+    return parse(model, target, budget)
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
@@ -102,22 +104,14 @@ def _scores_as(model: Any, kind: type) -> bool:
 # --- the three ways to add up trees ---------------------------------------------------------------
 
 
-def _tree_or_forest(model: Any, target: Category | None) -> TreeEnsemble:
+def _tree_or_forest(model: Any, target: Category | None, budget: Budget) -> TreeEnsemble:
     estimators = getattr(model, "estimators_", [model])
     if not estimators or not all(_scores_as(each, DecisionTreeClassifier) for each in estimators):
         raise _not_known(model, "its estimators_ are not plain decision trees")
     classes = class_labels(model)
     chosen, place = choose_target(target, classes)
-    trees = []
-    for estimator in estimators:
-        nodes, values = _nodes_and_values(estimator, len(classes))
-        if not (np.abs(values.sum(axis=1) - 1) <= 1e-6).all():
-            raise UnsupportedModel(
-                f"The {type(model).__name__} has a leaf whose class fractions do not add up to 1, "
-                "as in models of scikit-learn before 1.3 or trained with a total weight of 0. "
-                "Train it again, or wrap it in robx.BlackBox."
-            )
-        trees.append(_tree(nodes, values[:, place]))
+    read = (_fractions(model, each, len(classes), place) for each in estimators)
+    trees = counted(read, f"The {type(model).__name__}", budget)
     takes_missing = _get(estimators[0], "_support_missing_values")(_probe(model))
     return assemble(
         trees,
@@ -131,13 +125,23 @@ def _tree_or_forest(model: Any, target: Category | None) -> TreeEnsemble:
     )
 
 
-def _gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble:
+def _fractions(model: Any, estimator: Any, n_classes: int, place: int) -> Tree:
+    """Read a tree whose leaves hold the fraction of a class."""
+    nodes, values = _nodes_and_values(estimator, n_classes)
+    if not (np.abs(values.sum(axis=1) - 1) <= 1e-6).all():
+        raise UnsupportedModel(
+            f"The {type(model).__name__} has a leaf whose class fractions do not add up to 1, "
+            "as in models of scikit-learn before 1.3 or trained with a total weight of 0. "
+            "Train it again, or wrap it in robx.BlackBox."
+        )
+    return _tree(nodes, values[:, place])
+
+
+def _gradient_boosting(model: Any, target: Category | None, budget: Budget) -> TreeEnsemble:
     stages = _get(model, "estimators_")
     slope = _slope(model, stages.shape[1])
-    trees = []
-    for (_, k), estimator in np.ndenumerate(stages):
-        nodes, values = _nodes_and_values(estimator, 1)
-        trees.append(_tree(nodes, model.learning_rate * values[:, 0], index=k))
+    read = (_addend(model, each, k) for (_, k), each in np.ndenumerate(stages))
+    trees = counted(read, "The GradientBoostingClassifier", budget)
     init = _get(model, "init_")
     prior = isinstance(init, DummyClassifier) and init.strategy == "prior"
     if not prior and not (isinstance(init, str) and init == "zero"):
@@ -150,13 +154,19 @@ def _gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble:
     return _boosted(model, target, trees, columns, base, slope)
 
 
-def _hist_gradient_boosting(model: Any, target: Category | None) -> TreeEnsemble:
+def _addend(model: Any, estimator: Any, index: int) -> Tree:
+    nodes, values = _nodes_and_values(estimator, 1)
+    return _tree(nodes, model.learning_rate * values[:, 0], index=index)
+
+
+def _hist_gradient_boosting(model: Any, target: Category | None, budget: Budget) -> TreeEnsemble:
     columns, order = _hist_columns(model)
-    trees = [
+    read = (
         _hist_tree(model, predictor, order, index=k)
         for each in _get(model, "_predictors")
         for k, predictor in enumerate(each)
-    ]
+    )
+    trees = counted(read, "The HistGradientBoostingClassifier", budget)
     base = np.ravel(_get(model, "_baseline_prediction"))
     return _boosted(model, target, trees, columns, base, _slope(model, len(base)))
 
@@ -190,7 +200,7 @@ def _boosted(
     )
 
 
-PARSERS: dict[type, Callable[[Any, Category | None], TreeEnsemble]] = {
+PARSERS: dict[type, Callable[[Any, Category | None, Budget], TreeEnsemble]] = {
     DecisionTreeClassifier: _tree_or_forest,
     RandomForestClassifier: _tree_or_forest,
     ExtraTreesClassifier: _tree_or_forest,

@@ -1,9 +1,10 @@
 """skops: scikit-learn's trees, forests and boosted trees from a `.skops` file, as data.
 
 A `.skops` file is a zip of arrays with a tree of objects in JSON, each with the name of its type.
-The way is parse, audit, construct: sizes first, then every type that the file names against a fixed
-list, and only then is skops asked to build the model. The list has what these classifiers are made
-of in scikit-learn 1.5 to 1.9 and nothing else; no type is trusted because a file asks for it.
+The way is parse, audit, construct: sizes first (`robx.trees.archive`), then every type that the
+file names against a fixed list, and only then is skops asked to build the model. The list has what
+these classifiers are made of in scikit-learn 1.5 to 1.9 and nothing else; no type is trusted
+because a file asks for it.
 
 Types alone do not make a model sound: scikit-learn walks trees without looking where it steps. So
 the model is read by our own parser, which checks every node, before anybody may call it.
@@ -11,28 +12,32 @@ the model is read by our own parser, which checks every node, before anybody may
 
 from __future__ import annotations
 
-import io
 import json
 import warnings
 from collections.abc import Iterator
+from operator import index
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
 import sklearn as installed
 from sklearn._loss.loss import HalfBinomialLoss
 from sklearn.exceptions import InconsistentVersionWarning
 
+from robx.budget import Budget
 from robx.errors import InvalidModel, RobxError, UnsupportedModel
+from robx.files import parse_json
+from robx.parameters import is_whole
 from robx.tables import Category
 from robx.trees import sklearn
+from robx.trees.archive import COPIES, SCHEMA, array_shape, rezip, unzip
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.targets import class_labels
 
-#: A file that unpacks to more bytes, or has more parts, is refused.
-MAX_BYTES = 2**30
-MAX_PARTS = 2**18
+#: Bytes of memory for each object that skops builds.
+OBJECT_BYTES = 2048
+#: Numbers that a random generator is seeded with; it mixes each with each.
+MAX_POOL = 64
 
 #: What a file may hold: the models that are imported.
 MODELS = {
@@ -80,30 +85,30 @@ PARTS: dict[str, set[str]] = {
         "sklearn.tree._classes.DecisionTreeRegressor",
     },
 }
-#: An object that came before, which was looked at there.
-AGAIN = "CachedNode"
 GENERATORS = {f'"{name}"' for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")}
 
 
-def file_probability(path: Path, target: Category, X: Any) -> Any:
+def file_probability(path: Path, target: Category, X: Any, budget: Budget) -> Any:
     """Ask scikit-learn itself."""
-    return sklearn.probability(load(path), target, X)
+    return sklearn.probability(load(path, budget), target, X)
 
 
-def load(path: Path) -> Any:
+def load(path: Path, budget: Budget) -> Any:
     """Load the classifier in a file, alive; every node of its trees has been checked."""
-    model = parse_file(path)
-    labels = class_labels(model) if hasattr(model, "classes_") else [None]
-    from_parsed(model, path, labels[0])
+    with budget.reading(f"'{path.name}'"):
+        model = parse_file(path, budget)
+        labels = class_labels(model) if hasattr(model, "classes_") else [None]
+        from_parsed(model, path, labels[0], budget)
     return model
 
 
-def from_parsed(model: Any, path: Path, target: Category | None) -> TreeEnsemble:
+def from_parsed(model: Any, path: Path, target: Category | None, budget: Budget) -> TreeEnsemble:
     """Import the classifier that `parse_file` made of a file."""
     try:
+        budget.check_columns(index(getattr(model, "n_features_in_", 0)), f"'{path.name}'")
         _check_binning(model)
-        ensemble = sklearn.from_model(model, target)
-    except RobxError:
+        ensemble = sklearn.from_model(model, target, budget)
+    except (RobxError, MemoryError):
         raise
     except Exception as error:  # anything may be amiss in a file
         raise _damaged(path, error) from error
@@ -131,62 +136,75 @@ def _check_binning(model: Any) -> None:
 # --- parse, audit, construct ----------------------------------------------------------------------
 
 
-def parse_file(path: Path) -> Any:
+def parse_file(path: Path, budget: Budget) -> Any:
     """Make the classifier in a file, of types on a fixed list; its trees are yet unchecked."""
-    data = path.read_bytes()
     schema: Any = None
+    where = f"'{path.name}'"
     try:
-        with ZipFile(io.BytesIO(data)) as archive:
-            sizes = _sizes(path, archive)
-            schema = json.loads(archive.read("schema.json"))
-        _audit(path, schema, sizes)
-        return _constructed(path, data)
-    except RobxError:
+        parts = unzip(budget.read(path), where, budget)
+        text = parts[SCHEMA]
+        budget.check_memory(OBJECT_BYTES * text.count(b'"__loader__"'), where)
+        schema = parse_json(text, where, budget)
+        _audit(path, schema, parts, budget)
+        parts[SCHEMA] = json.dumps(schema).encode()
+        return _constructed(path, rezip(parts))
+    except (RobxError, MemoryError):
         raise
     except Exception as error:  # anything may be amiss in a file
         raise _damaged(path, error, _saved_by(schema)) from error
 
 
-def _sizes(path: Path, archive: ZipFile) -> dict[str, int]:
-    members = archive.infolist()
-    total = sum(member.file_size for member in members)
-    if len(members) > MAX_PARTS or total > MAX_BYTES:
-        raise UnsupportedModel(
-            f"'{path.name}' unpacks to {len(members):,} parts and {total:,} bytes; at most "
-            f"{MAX_PARTS:,} and {MAX_BYTES:,} are read."
-        )
-    return {member.filename: member.file_size for member in members}
-
-
-def _audit(path: Path, schema: Any, sizes: dict[str, int]) -> None:
-    """Refuse a file that names anything outside the list."""
+def _audit(path: Path, schema: Any, parts: dict[str, bytes], budget: Budget) -> None:
+    """Refuse a file that names anything outside the list, or has sizes that are not so."""
     root = _type_name(schema)
     if root not in MODELS or schema.get("__loader__") != "ObjectNode":
         known = ", ".join(sorted(name.rpartition(".")[2] for name in MODELS))
         raise UnsupportedModel(
-            f"'{path.name}' holds a {root}. From .skops files robx reads {known}. Load it with "
-            "skops.io.load yourself and pass the model."
+            f"'{path.name}' holds a {root}. From .skops files robx reads {known}. In Python, load "
+            "it with skops.io.load yourself and pass the model."
         )
-    read, seen = 0, dict[Any, Any]()
+    shapes = {name: array_shape(data, name) for name, data in parts.items() if name != SCHEMA}
+    read = 0
     for node in _nodes(schema):
         loader, name = node["__loader__"], _type_name(node)
-        named = PARTS.get(loader, set()) if loader != AGAIN else set().union(*PARTS.values())
-        if name not in named:
+        if name not in PARTS.get(loader, ()):
             raise _not_a_part(path, f"{name} ({loader})", _saved_by(schema))
-        # skops builds one object for all nodes of an id: they must say the same.
-        said = loader, name, node.get("content") if loader == "JsonNode" else None
-        if node.get("__id__") and loader != AGAIN and seen.setdefault(node["__id__"], said) != said:
-            raise InvalidModel(f"'{path.name}' has two different objects of the same id.")
+        # skops builds one object for all nodes of an id, whatever they say, and looks at a shared
+        # one as often as it is reached. Without ids every object is what stands in its place.
+        node.pop("__id__", None)
         if loader == "RandomGeneratorNode":
-            state = node["content"]["bit_generator"]["content"]["bit_generator"]
-            if state["content"] not in GENERATORS:
-                raise UnsupportedModel(
-                    f"'{path.name}' asks for numpy.random's {state['content']}, which is not a "
-                    "generator of bits; it was not loaded."
-                )
-        read += sizes.get(str(node.get("file")), 0)
-        if read > MAX_BYTES:
-            raise UnsupportedModel(f"'{path.name}' reads its parts again and again; refused.")
+            _check_generator(path, node["content"])
+        if loader == "TreeNode":
+            _check_tree(path, node, shapes)
+        if "file" in node:
+            read += len(parts[node["file"]])
+            budget.check_memory(COPIES * read, f"'{path.name}'")  # one may be read again and again
+
+
+def _check_generator(path: Path, content: Any) -> None:
+    """Check which generator of bits is made, and how it is seeded."""
+    state, seed = content["bit_generator"]["content"], content["seed_seq"]["content"]
+    if (name := state["bit_generator"]["content"]) not in GENERATORS:
+        raise UnsupportedModel(
+            f"'{path.name}' asks for numpy.random's {name}, which is not a generator of bits; it "
+            "was not loaded."
+        )
+    if not 0 < _whole(seed["pool_size"]) <= MAX_POOL:
+        raise InvalidModel(f"'{path.name}' has a random generator with a seed that is too large.")
+
+
+def _check_tree(path: Path, node: Any, shapes: dict[str, tuple[int, ...]]) -> None:
+    """Check what scikit-learn takes memory by, or believes, when it makes a tree."""
+    _, classes, n_outputs = node["__reduce__"]["args"]["content"]
+    state = node["content"]["content"]
+    n_nodes = shapes[state["nodes"]["file"]]
+    if shapes[classes["file"]] != (_whole(n_outputs),) or n_nodes != (_whole(state["node_count"]),):
+        raise InvalidModel(f"'{path.name}' has a tree whose sizes do not fit each other.")
+
+
+def _whole(node: Any) -> int:
+    value = json.loads(node["content"])
+    return value if is_whole(value) else -1
 
 
 def _nodes(plain: Any) -> Iterator[dict[str, Any]]:

@@ -17,15 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
+from robx.budget import Budget
+from robx.errors import InvalidModel, UnsupportedModel
 from robx.files import atomically
 from robx.tables import Category, Column
 from robx.trees import lightgbm
 from robx.trees.ensemble import ARRAY_TYPES, TreeEnsemble
 from robx.trees.records import Record, parse_json
+from robx.trees.targets import UnknownTarget
 
 FORMAT = 1
 MAGIC = b"robx ensemble %d\n"
+#: So often the bytes of a file are in memory while it is read and checked.
+COPIES = 8
 
 CATEGORY = (str, int, float, bool)
 LIST = (list, type(None))
@@ -64,31 +68,41 @@ def save(ensemble: TreeEnsemble, path: Path) -> None:
         temporary.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
 
 
-def parse_file(path: Path) -> TreeEnsemble:
+def parse_file(path: Path, budget: Budget) -> TreeEnsemble:
     """Read an ensemble back, and check it as if a stranger had written it."""
     where = f"The file {path.name}"
-    magic, _, rest = path.read_bytes().partition(b"\n")
+    data = budget.read(path)
+    budget.check_memory(COPIES * len(data), where)
+    magic, _, rest = data.partition(b"\n")
     if not magic.startswith(b"robx ensemble "):
         raise InvalidModel(f"{where} is not an ensemble saved by robx.")
     if magic + b"\n" != MAGIC % FORMAT:
         raise UnsupportedModel(f"{where} is not in format {FORMAT}, the one that robx reads.")
     text, _, body = rest.partition(b"\n")
-    root = parse_json(text, where).only("ensemble digest arrays")
+    root = parse_json(text, where, budget).only("ensemble digest arrays")
     header = _typed(root.record("ensemble"), HEADER_TYPES)
     blank = lightgbm.BLANK if header["source"].startswith("LightGBM ") else " "
-    columns = tuple(_column(c, blank) for c in root.record("ensemble").records("columns"))
+    records = root.record("ensemble").records("columns")
+    budget.check_columns(len(records), where)
+    columns = tuple(_column(record, blank) for record in records)
     ensemble = TreeEnsemble(**{**header, "columns": columns, **_read_arrays(root, body)})
     if _digest(root.any("ensemble"), root.any("arrays"), body) != root.text("digest"):
         raise InvalidModel(f"{where} is damaged: its contents do not match its digest.")
     return ensemble
 
 
-def from_parsed(ensemble: TreeEnsemble, path: Path, target: Category | None) -> TreeEnsemble:
+def from_parsed(
+    ensemble: TreeEnsemble,
+    path: Path,
+    target: Category | None,
+    budget: Budget,  # noqa: ARG001 - `parse_file` has kept it
+) -> TreeEnsemble:
     """Give the ensemble that `parse_file` read, if it scores the target."""
     if target is not None and target != ensemble.target:
-        raise InvalidInput(
+        raise UnknownTarget(
             f"The file {path.name} scores the probability of {ensemble.target!r}, not of "
-            f"{target!r}. Import the original model again with that target."
+            f"{target!r}. Import the original model again with that target.",
+            [ensemble.target],
         )
     return ensemble
 
@@ -98,7 +112,7 @@ def _digest(header: object, arrays: object, body: bytes) -> str:
     return hashlib.sha256(json.dumps([header, arrays]).encode() + body).hexdigest()
 
 
-def file_probability(path: Path, target: Category, X: Any) -> None:
+def file_probability(path: Path, target: Category, X: Any, budget: Budget) -> None:
     """Nobody can be asked: the file holds robx's own arrays, guarded by their digest."""
 
 

@@ -9,8 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.errors import InvalidInput, UnsupportedModel
+from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
+from robx.parameters import listed
 from robx.tables import Category
+
+
+class UnknownTarget(InvalidInput):
+    """The target is not one of a model's classes, or must be given and is not.
+
+    Parameters
+    ----------
+    message : str
+    classes : sequence of labels
+        Those to choose from.
+    """
+
+    def __init__(self, message: str, classes: Sequence[Category]) -> None:
+        super().__init__(message)
+        self.classes = tuple(classes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.classes)
 
 
 def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple[Category, int]:
@@ -21,17 +40,19 @@ def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple
     """
     if target is None:
         if len(classes) != 2:
-            raise InvalidInput(
+            raise UnknownTarget(
                 f"The model has {len(classes)} classes: say which one counts as accepted with "
-                f"target= of robx.import_model, one of {', '.join(map(repr, classes))}."
+                f"target= (--target on the command line), one of {listed(classes)}.",
+                classes,
             )
         return classes[1], 1
     for place, label in enumerate(classes):
         if label == target:
             return label, place
-    raise InvalidInput(
-        f"The 'target' parameter of import_model must be one of the model's classes, "
-        f"{', '.join(map(repr, classes))}. Got {target!r} instead."
+    raise UnknownTarget(
+        f"The target must be one of the model's classes, "
+        f"{listed(classes)}. Got {target!r} instead.",
+        classes,
     )
 
 
@@ -55,6 +76,14 @@ def of_class(answer: NDArray[Any] | None, target: Category) -> NDArray[Any] | No
     if answer.ndim == 2:
         return answer[:, int(target)]
     return answer if int(target) == 1 else 1 - answer
+
+
+def not_fitted(model: object) -> InvalidModel:
+    """Say that a model has not learned anything yet."""
+    return InvalidModel(
+        f"The {type(model).__name__} is not fitted: train it, with fit(X, y), before it is "
+        "imported or saved."
+    )
 
 
 def not_a_classifier(model: object) -> UnsupportedModel:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from robx.budget import UNLIMITED, Budget
 from robx.errors import InvalidModel
 from robx.trees.records import Record
 
@@ -24,11 +25,15 @@ NUMBERS: dict[bytes, np.dtype[Any]] = {
 }
 CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 MAX_DEPTH = 64
+#: Bytes of memory for any value, and for one that holds others; rather too many.
+VALUE_BYTES, HOLDER_BYTES = 48, 128
+#: So often what was made so far is compared with the budget.
+VALUES_AT_ONCE = 2**16
 
 
-def parse_ubjson(data: bytes, where: str) -> Record:
+def parse_ubjson(data: bytes, where: str, budget: Budget = UNLIMITED) -> Record:
     """Parse UBJSON whose outermost value must be an object."""
-    reader = _Reader(data, where)
+    reader = _Reader(data, where, budget)
     value = reader.value(reader.take(1), 0)
     if reader.at != len(data):
         raise InvalidModel(f"{where} goes on after its end, at byte {reader.at}.")
@@ -36,8 +41,17 @@ def parse_ubjson(data: bytes, where: str) -> Record:
 
 
 class _Reader:
-    def __init__(self, data: bytes, where: str) -> None:
+    def __init__(self, data: bytes, where: str, budget: Budget) -> None:
         self.data, self.where, self.at = data, where, 0
+        self.budget, self.values, self.holders = budget, 0, 0
+
+    def count(self, *, holder: bool) -> None:
+        """Count a value: the text may be dense, so all that is made of it must be in proportion."""
+        self.values += 1
+        self.holders += holder
+        if self.values % VALUES_AT_ONCE == 0:
+            need = 2 * len(self.data) + VALUE_BYTES * self.values + HOLDER_BYTES * self.holders
+            self.budget.check_memory(need, self.where, held=len(self.data))
 
     def take(self, size: int) -> bytes:
         end = self.at + size
@@ -52,6 +66,7 @@ class _Reader:
     def value(self, marker: bytes, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise InvalidModel(f"{self.where} is nested more than {MAX_DEPTH} deep.")
+        self.count(holder=marker in (b"{", b"["))
         if marker in NUMBERS:
             return self.number(marker)
         if marker in CONSTANTS:
@@ -117,6 +132,7 @@ class _Reader:
                 self.take(1)
                 break
             name = self.text()
+            self.count(holder=False)
             if name in items:
                 raise InvalidModel(f"{self.where} has the field '{name}' twice.")
             items[name] = self.value(self.take(1), depth + 1)

@@ -19,10 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from robx.budget import UNLIMITED, Budget
 from robx.errors import InvalidModel, UnsupportedModel
 from robx.tables import Category, Column, as_pandas
 from robx.trees import child
-from robx.trees.build import MAX_CODES, Tree, assemble_classifier, count_codes
+from robx.trees.build import (
+    MAX_CLASSES,
+    MAX_CODES,
+    Tree,
+    assemble_classifier,
+    check_size,
+    count_codes,
+    counted,
+)
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.rounding import FLOAT32_LARGEST, below_float32, float32_interval
@@ -76,16 +85,17 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
     )
 
 
-def parse_file(path: Path) -> Record:
+def parse_file(path: Path, budget: Budget) -> Record:
     """Read a saved `.json` or `.ubj` model."""
-    data = path.read_bytes()
-    where = f"The XGBoost model {path.name}"
-    return parse_ubjson(data, where) if path.suffix == ".ubj" else parse_json(data, where)
+    parse = parse_ubjson if path.suffix == ".ubj" else parse_json
+    return parse(budget.read(path), f"The XGBoost model {path.name}", budget)
 
 
-def from_parsed(parsed: Record, path: Path, target: Category | None) -> TreeEnsemble:
+def from_parsed(
+    parsed: Record, path: Path, target: Category | None, budget: Budget
+) -> TreeEnsemble:
     """Import what `parse_file` read, as `XGBClassifier.load_model` would score it."""
-    return _parse(parsed, target, kind=f"{path.suffix} file", stop_at_best=True)
+    return _parse(parsed, target, kind=f"{path.suffix} file", stop_at_best=True, budget=budget)
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:
@@ -102,9 +112,9 @@ def probability(model: Any, target: Category, X: Any) -> NDArray[Any] | None:
     return of_class(np.asarray(model.predict(data)), target)
 
 
-def file_probability(path: Path, target: Category, X: Any) -> NDArray[Any] | None:
+def file_probability(path: Path, target: Category, X: Any, budget: Budget) -> NDArray[Any] | None:
     """Ask XGBoost itself, in a process of its own."""
-    return of_class(child.score(SCORE_FILE, "xgboost", path, as_pandas(X)), target)
+    return of_class(child.score(SCORE_FILE, "xgboost", path, as_pandas(X), budget), target)
 
 
 def _parse(
@@ -115,13 +125,14 @@ def _parse(
     classes: list[Category] | None = None,
     missing: float = math.nan,
     stop_at_best: bool,
+    budget: Budget = UNLIMITED,
 ) -> TreeEnsemble:
     version = _version(root.only("learner version"))
     learner = root.record("learner").only(LEARNER_FIELDS)
     param = learner.record("learner_model_param").only(PARAM_FIELDS)
     if "num_target" in param and param.integer("num_target") > 1:
         raise UnsupportedModel("The model predicts several targets at once; robx needs one.")
-    n_classes = max(param.integer("num_class", high=10_000), 1)
+    n_classes = max(param.integer("num_class", high=MAX_CLASSES), 1)
     if n_classes == 1 and classes is not None and len(classes) != 2:
         raise UnsupportedModel(
             f"The model separates {len(classes)} classes; robx needs two or more."
@@ -131,7 +142,9 @@ def _parse(
         raise no_probability(f"XGBoost objective '{objective}'", BINARY + MULTI)
     model, weights = _booster(learner.record("gradient_booster"))
     names = learner.sequence("feature_names") if "feature_names" in learner else []
-    columns = _columns(learner, model, names, param.integer("num_feature", low=1), missing)
+    n_features = param.integer("num_feature", low=1)
+    budget.check_columns(n_features, root.where)
+    columns = _columns(learner, model, names, n_features, missing)
     records, index = model.records("trees"), model.integers("tree_info")
     n_trees = _rounds_used(learner, model, n_classes) if stop_at_best else len(records)
     if len(index) != len(records) or ((index < 0) | (index >= n_classes)).any():
@@ -139,14 +152,20 @@ def _parse(
     weights = np.ones(n_trees) if weights is None else weights
     if len(weights) < n_trees:
         raise InvalidModel("The XGBoost dart model lacks weights for some of its trees.")
-    trees = [
+    read = (
         _read_tree(record, int(index[i]), float(weights[i]))
         for i, record in enumerate(records[:n_trees])
-    ]
+    )
+    stated = sum(r.record("tree_param").integer("num_nodes") for r in records)
+    check_size(len(records), stated, root.where, budget)
+    trees = counted(read, root.where, budget)
     n_codes = count_codes(trees, [column.n_codes for column in columns])
     return assemble_classifier(
         trees,
-        [replace(column, n_codes=n) for column, n in zip(columns, n_codes, strict=True)],
+        [
+            column if n == column.n_codes else replace(column, n_codes=n)
+            for column, n in zip(columns, n_codes, strict=True)
+        ],
         named=bool(names),
         target=target,
         classes=classes,
@@ -195,13 +214,14 @@ def _columns(
         raise UnsupportedModel(f"XGBoost column types that robx does not know: {sorted(unknown)}.")
     known = _categories(model, n_features)
     is_category = [kind == "c" for kind in types] or [False] * n_features
+    is_marked = not math.isnan(missing)
     return [
         Column(
             str(names[j]) if names else f"f{j}",
             n_codes=max(len(known[j] or ()), 1) if is_category[j] else 0,
             categories=known[j] if is_category[j] else None,
             takes_unseen=not (is_category[j] and known[j]),
-            missing_range=None if math.isnan(missing) else float32_interval(missing),
+            missing_range=float32_interval(missing) if is_marked else None,
             largest=math.inf if math.isinf(missing) else FLOAT32_LARGEST,
         )
         for j in range(n_features)
@@ -302,7 +322,7 @@ def _read_tree(record: Record, index: int, weight: float) -> Tree:
     )
 
 
-def _right_codes(record: Record) -> dict[int, list[int]]:
+def _right_codes(record: Record) -> dict[int, NDArray[np.int64]]:
     if "split_type" not in record:
         return {}
     split_type = record.integers("split_type")
@@ -310,14 +330,17 @@ def _right_codes(record: Record) -> dict[int, list[int]]:
     if len(split_type) != len(leaf) or not np.isin(split_type, (0, 1)).all():
         raise InvalidModel(f"{record.where} has split types that do not fit its nodes.")
     codes = record.integers("categories")
+    if ((codes < 0) | (codes > MAX_CODES)).any():
+        raise InvalidModel(f"{record.where} has a category code out of range.")
     parts = [record.integers(f"categories_{part}") for part in ("nodes", "segments", "sizes")]
-    found: dict[int, list[int]] = {}
+    # No code belongs to two nodes, so that a small file cannot unfold to a large model.
+    if parts[2].sum() > len(codes):
+        raise InvalidModel(f"{record.where} has categories that belong to several nodes.")
+    found: dict[int, NDArray[np.int64]] = {}
     for node, first, size in zip(*(part.tolist() for part in parts), strict=False):
         if not (0 <= node < len(leaf) and 0 <= first <= first + size <= len(codes)):
             raise InvalidModel(f"{record.where} has categories that do not belong to a node.")
-        found[node] = codes[first : first + size].tolist()
-        if any(not 0 <= code <= MAX_CODES for code in found[node]):
-            raise InvalidModel(f"{record.where} has a category code out of range.")
+        found[node] = codes[first : first + size]
     by_category = set(np.flatnonzero((split_type == 1) & ~leaf).tolist())
     if by_category != {node for node in found if not leaf[node]}:
         raise InvalidModel(f"{record.where} has a category split without categories.")

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from robx.arrays import Bools, Floats, Ints
+from robx.arrays import Bools, Floats, Ints, same
 from robx.kernels import grids, regions
 from robx.methods.leaf_space import LeafSpace
 from robx.problem import Applicants
 from robx.schema.rules import Rules
+from robx.schema.together import Tie as Joint
 from robx.trees import TreeEnsemble
 
 #: Columns that a relation ties together are tried value by value, if they have at most so many.
@@ -62,16 +63,29 @@ def axes_of(space: LeafSpace, person: Applicants) -> tuple[list[Axis], list[Tie]
     conditions = _ties(space, person)
     matrix = np.array([terms for terms, _, _ in conditions]).reshape(-1, len(rules.features))
     every = [_options(space, person, j, every=True) for j in range(len(rules.features))]
+    joint = {int(j): tie for tie in rules.together_in_numbers.ties for j in tie.columns}
     # Who lacks a value, and cannot have it, keeps all relations that name it.
-    listed = np.array([v is not None and not np.isnan(v).all() for v in every], dtype=bool)
+    listed = np.array(
+        [
+            not np.isnan(person.matrix[0, j])
+            if j in joint
+            else v is not None and not np.isnan(v).all()
+            for j, v in enumerate(every)
+        ],
+        dtype=bool,
+    )
     kept = [r for r, row in enumerate(matrix) if listed[row != 0].all()]
     tied = (matrix[kept] != 0).any(axis=0)
     axes = [
         _axis(space, person, members, _members(rules, person, members), merge=True)
         for members in rules.groups.values()
+        if int(members[0]) not in joint
     ]
+    for tie in rules.together_in_numbers.ties:
+        merge = not tied[tie.columns].any()
+        axes.append(_axis(space, person, tie.columns, _joint(rules, person, tie), merge=merge))
     for j, feature in enumerate(rules.features):
-        if feature.group is None:
+        if feature.group is None and j not in joint:
             values = every[j] if tied[j] else _options(space, person, j, every=False)
             assert values is not None  # noqa: S101 - cells can be listed
             axes.append(_axis(space, person, np.array([j]), values[:, None], merge=not tied[j]))
@@ -114,6 +128,17 @@ def _axis(
         kept = kept[np.unique(ways, axis=0, return_index=True)[1]]
     kept = kept[np.lexsort(values[kept].T[::-1])]
     return Axis(columns, values[kept], cost[kept], splits, left[kept])
+
+
+def _joint(rules: Rules, person: Applicants, tie: Joint) -> Floats:
+    """List the values of columns that go together, the applicant's own first: (m, k)."""
+    points = np.repeat(person.matrix, len(tie.keys) + 1, axis=0)
+    points[1:, tie.leaders] = tie.keys
+    own = np.repeat(person.matrix, len(points), axis=0)
+    bounds = tuple(np.repeat(side, len(points), axis=0) for side in person.bounds)
+    settled = rules.settle(points, own, (bounds[0], bounds[1]))
+    kept = same(settled[:, tie.leaders], points[:, tie.leaders]).all(axis=1)
+    return np.asarray(settled[kept][:, tie.columns])
 
 
 def _members(rules: Rules, person: Applicants, members: Ints) -> Floats:

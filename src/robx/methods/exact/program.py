@@ -167,11 +167,12 @@ class Program:
                 self._tie(sign * factors, bound, single)
 
     def _tie(self, factors: Floats, bound: float, single: Bools) -> None:
-        terms = [
-            (factors[axis.columns[0]] * axis.values[:, 0], choice)
-            for axis, choice in zip(self.axes, self.chosen, strict=True)
-            if factors[axis.columns[0]] != 0
-        ]
+        terms = []
+        for axis, choice in zip(self.axes, self.chosen, strict=True):
+            named = factors[axis.columns] != 0
+            if named.any():
+                columns = axis.columns[named]
+                terms.append((axis.values[:, named] @ factors[columns], choice))
         size = abs(bound) + sum(float(np.abs(np.nan_to_num(v)).max()) for v, _ in terms)
         unit = unit_for(size, MARGIN_BITS)
         total = sum(self._total(choice, np.floor(np.nan_to_num(v) * unit)) for v, choice in terms)

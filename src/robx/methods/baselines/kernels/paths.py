@@ -13,9 +13,9 @@ on anything but the graph. ``place[i]`` is where node i stands in the heap, or -
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Floats, Ints
+from robx.kernels.compiling import njit
 
 
 @njit(nogil=True, cache=True)

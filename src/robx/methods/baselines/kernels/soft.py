@@ -26,10 +26,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
 
 from robx.arrays import AnyFloats, AnyInts
+from robx.kernels.compiling import njit
 from robx.kernels.trees import Trees
 
 #: Points in a block: two vector registers, so that one is computed while the other is waited for.

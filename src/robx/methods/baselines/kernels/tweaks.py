@@ -6,9 +6,9 @@ The words are those of `robx.kernels.leaf_boxes`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, AnyInts, Bools
+from robx.kernels.compiling import njit
 from robx.kernels.leaf_boxes import (
     AGAINST,
     OWN,

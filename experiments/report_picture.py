@@ -1,6 +1,6 @@
 """Make the pictures of a report that the pages and the README show, in light and dark.
 
-    python docs/make_pictures.py
+    python -m experiments.report_picture
 
 A real report of the README's example is opened in Chromium, which must be installed; shown are its
 headline and its first applicants. Run it again when the report looks different, and look at what
@@ -21,7 +21,9 @@ from xgboost import XGBClassifier
 
 import robx
 
-STATIC = Path(__file__).parent / "_static"
+__all__ = ["main"]
+
+STATIC = Path(__file__).parents[1] / "docs" / "_static"
 #: What the window shows, in CSS pixels, and how many pixels of the picture one of them is.
 SIZE, SCALE = (1000, 1130), 1.5
 #: The parts between the headline and the applicants, which a picture has no room for.
@@ -63,7 +65,8 @@ def photograph(page: Path, scheme: str, folder: Path) -> Image.Image:
         f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
         f"--screenshot={shot}",
     ]
-    subprocess.run([chromium, *flags, page.as_uri()], check=True, capture_output=True, timeout=120)
+    command = [chromium, *flags, page.as_uri()]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603
     with Image.open(shot) as image:
         return image.convert("RGB")
 

@@ -1,0 +1,95 @@
+"""The command as a process: signals that end it, and outputs that nobody reads.
+
+Only the command installs handlers of signals. A program that imports robx keeps its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import warnings
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
+
+import click
+
+from robx.cli.screen import remark
+from robx.errors import RobxWarning
+
+#: What a shell adds to the number of the signal that ended a process.
+BY_SIGNAL = 128
+INTERRUPTED = BY_SIGNAL + signal.SIGINT
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal to end; it passes through the code as ctrl-C does, which cleans up."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def set_up() -> None:
+    """Make signals clean up, warnings remarks, and outputs exist."""
+    for name in ("SIGTERM", "SIGHUP"):  # of which Windows has one
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # else as in nohup
+            signal.signal(number, _stop)
+    warnings.showwarning = _show_warning
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us: nobody listens
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # once is enough, and `timeout` sends it twice
+    raise Stopped(number)
+
+
+def stop_code(error: BaseException) -> int:
+    """Give the exit code after ctrl-C or a signal, which click passes on as its own error."""
+    cause = error if isinstance(error, Stopped) else error.__cause__
+    return BY_SIGNAL + cause.number if isinstance(cause, Stopped) else INTERRUPTED
+
+
+def leave(code: int) -> NoReturn:
+    """End the process; after a signal without waiting for threads, which may train for long."""
+    if code <= BY_SIGNAL:
+        sys.exit(code)
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    atexit._run_exitfuncs()
+    os._exit(code)
+
+
+def discard_output() -> OSError | None:
+    """Give what is wrong with standard output, if it cannot be written, and write no more to it."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show warnings of robx as remarks; for users, others are as Python shows them."""
+    if issubclass(category, RobxWarning):
+        context: Any = click.get_current_context(silent=True)
+        remark(str(message), quiet=bool(context and context.params.get("quiet")))
+    else:
+        _python_shows(message, category, filename, lineno, file, line)
+
+
+_python_shows = warnings.showwarning
