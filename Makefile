@@ -53,7 +53,7 @@ $(VENV)/experiments: $(VENV)/pip pyproject.toml
 	@touch $@
 
 demo: $(VENV)/demo
-	@$(BIN)/robx demo
+	@$(BIN)/robx demo --force
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses auto -m "not slow"
