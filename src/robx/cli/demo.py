@@ -133,14 +133,16 @@ def _show_splits() -> None:
     splits["answered"] = splits["answered"] / splits["declined"]
     n = splits["split"].nunique()
     click.echo(f"This is one split of the data. On {n} splits, the mean and the range are:\n")
+    shown = {"answered": ".0%", "cost": ".2f", "still accepted": ".0%"}
     cells = []
     for method, rows in splits.groupby("method", sort=False):
-        cells.append([str(method), *(_range(rows[n]) for n in ("answered", "still accepted"))])
-    _print(["method", "answered", "still accepted"], cells)
+        cells.append([str(method), *(_range(rows[name], how) for name, how in shown.items())])
+    _print(["method", *shown], cells)
 
 
-def _range(values: Any) -> str:
-    return f"{values.mean():.0%} ({values.min():.0%} to {values.max():.0%})"
+def _range(values: Any, how: str) -> str:
+    mean, low, high = (format(f(), how) for f in (values.mean, values.min, values.max))
+    return f"{mean} ({low} to {high})"
 
 
 def _print(names: list[str], cells: list[list[str]]) -> None:
