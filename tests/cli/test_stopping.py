@@ -105,6 +105,9 @@ def test_a_signal_to_end_ends_the_process_of_a_library_too(folder: Path, tmp_pat
         assert process.wait(LONGEST) == 143
     assert found
     assert STOPPED in error
+    for _ in range(50):  # it takes a moment to end, and much longer to finish
+        if any(map(is_running, found)):
+            time.sleep(0.01)
     assert not any(map(is_running, found))
     assert list(tmp_path.iterdir()) == []
 
