@@ -94,6 +94,7 @@ def test_a_signal_to_end_cleans_up_while_models_are_trained(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_signal_to_end_ends_the_process_of_a_library_too(folder: Path, tmp_path: Path) -> None:
     with started(
         tmp_path, "tau", "--model", cbm(folder), "--data", folder / "train.csv"
