@@ -52,13 +52,13 @@ class GuessedSchema(RobxWarning):
     """No schema was given, so what may change was guessed from the training table."""
 
 
+class WrongWayRound(RobxWarning):
+    """The target class may be the outcome that applicants want to avoid."""
+
+
 def warn_caller(message: str, category: type[RobxWarning]) -> None:
     """Warn at the line outside of robx that led here."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("robx."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-class WrongWayRound(RobxWarning):
-    """The target class may be the outcome that applicants want to avoid."""

@@ -71,14 +71,16 @@ def explain(
 ) -> None:
     """Tell declined applicants what to change, so that it holds after a retraining.
 
-    With --label, or with six or more models in --retrained, every answer is certified.
+    With --label, or with six or more models in --retrained, every answer is certified. The outcome
+    that applicants want is 1, or the second of two classes, unless --target names another one; the
+    command says which it takes, and asks if labels do not tell.
 
     \b
     Examples
-      robx explain --model model.ubj --data train.csv --label good \\
-          --applicants declined.csv --schema schema.yaml --out recourse.json
-      robx explain --model model.txt --data train.csv --applicants declined.csv \\
-          --method robx --tau 0.7 --out recourse.csv
+      robx explain --model model.ubj --params params.yaml --data train.csv --label good \\
+          --applicants declined.csv --id id --schema schema.yaml --out recourse.json
+      robx explain --model model.txt --data train.csv --label default --target 0 \\
+          --applicants declined.csv --method robx --tau 0.7 --out recourse.csv
       robx explain --model model.skops --data train.csv --label good \\
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """

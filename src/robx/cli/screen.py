@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 import click
 
+from robx.cli.wording import in_options
 from robx.errors import RobxWarning
 
 ELLIPSIS = "…"
@@ -46,7 +47,10 @@ def warnings_as_remarks() -> Iterator[None]:
         elif str(message) not in shown:
             shown.add(str(message))
             context = click.get_current_context(silent=True)
-            remark(str(message), quiet=context is not None and bool(context.params.get("quiet")))
+            remark(
+                in_options(str(message)),
+                quiet=context is not None and bool(context.params.get("quiet")),
+            )
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", RobxWarning)

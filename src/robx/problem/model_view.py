@@ -388,15 +388,16 @@ def _with_categories(schema: Schema, model: Model, X_train: Any, names: Sequence
         known = tuple(int(level) for level in found[~np.isnan(found) & (found < column.n_codes)])
         levels = column.categories if column.by_value and column.categories else known
         if levels:
-            fields = {"kind": "categorical", "levels": levels, "resolution": None}
-            changes[name] = feature.replaced(**fields, scale=None, noise=None)
+            change = "any" if feature.change == "any" else "none"
+            fields = {"kind": "categorical", "levels": levels, "change": change}
+            changes[name] = feature.replaced(**fields, resolution=None, scale=None, noise=None)
     return schema.override(changes) if changes else schema
 
 
 def _is_plain_number(feature: Feature) -> bool:
     """Whether a feature says no more of a column than that it holds numbers."""
     limits = (feature.low, feature.high, feature.max_increase, feature.max_decrease)
-    is_free = feature.change in {"any", "none"} and all(limit is None for limit in limits)
+    is_free = all(limit is None for limit in limits)
     return feature.is_number and feature.levels is None and is_free
 
 
