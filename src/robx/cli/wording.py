@@ -26,8 +26,13 @@ TURNS: tuple[tuple[str, str], ...] = (
         r"Pass (it|the (original model, or a )?classifier( with [\w' -]+)?) as '?estimator'?\.",
         "Leave --label out, or give models that were trained again with --retrained.",
     ),
+    (
+        r"pass a schema: Schema\.infer\(X\)\.override\(\.\.\.\), or a file that",
+        "give --schema with a file that",
+    ),
     (r"Its get_params\(\) lists those it has\.", "Check the spelling in --params."),
     (r"Pass them as 'models', such as .*?\)\)?\.", "Add --label, or --retrained."),
+    (r"budget=robx\.Budget\(\w+=\.\.\.\), or with ", ""),
     (r"Pass y_train to robx\.Problem\.", "Add --label."),
     (r"Pass (.*?) as target=\.", r"Name \1 with --target."),
     (r"Pass what Counterfactuals\.save wrote", "Give a file that `robx explain --out` wrote"),

@@ -37,6 +37,7 @@ from robx.tables import (
     take,
 )
 from robx.trees import BlackBox, Model, TreeEnsemble
+from robx.trees.screen import may_exceed
 
 #: Training rows on which the model's own reading is compared with ours.
 SAMPLE = 512
@@ -119,6 +120,10 @@ class ModelView(ABC):
     def score(self, points: Floats) -> Floats:
         """Score points: (n,) float64."""
 
+    def may_exceed(self, points: Floats, cutoff: float) -> Bools:  # noqa: ARG002
+        """Tell which points may score above a cutoff, none of them left out: (n,) bool."""
+        return np.ones(len(points), dtype=bool)
+
     @abstractmethod
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
         """Open the model on points whose neighbourhoods are to be measured."""
@@ -151,6 +156,10 @@ class EnsembleView(ModelView):
         """From where to where numbers mean "missing": (d, 2) float64, NaN where none do."""
         ranges = [column.missing_range or (np.nan, np.nan) for column in self.columns]
         return np.array(ranges, dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def _needs_settling(self) -> bool:
+        return any(column.needs_settling for column in self.columns)
 
     def mark_missing(self, matrix: Floats) -> None:
         """See `ModelView.mark_missing`.
@@ -186,7 +195,7 @@ class EnsembleView(ModelView):
 
     def numbers(self, points: Floats) -> Floats:
         """See `ModelView.numbers`."""
-        if not any(column.needs_settling for column in self.columns):
+        if not self._needs_settling:
             return np.ascontiguousarray(points)
         out = np.array(points, dtype=np.float64, order="C")
         for j in self.codes:
@@ -247,7 +256,7 @@ class EnsembleView(ModelView):
 
     def _lost(self, points: Floats, X: Floats, rules: Rules) -> Bools:
         """Which values are not the applicant's own and mean "missing" to the model: (n, d)."""
-        if not any(column.needs_settling for column in self.columns):
+        if not self._needs_settling:
             return np.zeros(points.shape, dtype=bool)
         lost = np.isnan(self.numbers(points)) & ~np.isnan(points) & ~same(points, X)
         return np.asarray(lost & ~rules.is_member)
@@ -260,6 +269,16 @@ class EnsembleView(ModelView):
             out[part] = self.trees.score_matrix(numbers[part])
 
         in_threads(run, len(points), 1024)
+        return out
+
+    def may_exceed(self, points: Floats, cutoff: float) -> Bools:
+        """See `ModelView.may_exceed`."""
+        numbers, out = self.numbers(points), np.empty(len(points), dtype=bool)
+
+        def run(part: slice) -> None:
+            out[part] = may_exceed(self.trees, numbers[part], cutoff)
+
+        in_threads(run, len(points), 4096)
         return out
 
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
@@ -336,7 +355,9 @@ def _named(schema: Schema, layout: Layout) -> Schema:
     made_up = tuple(map(str, range(len(layout.names))))
     if layout.kind != "numpy" or schema.names != made_up or layout.names == made_up:
         return schema
-    if schema.relations or schema.effects:  # which speak of the columns by their numbers
+    if (
+        schema.relations or schema.effects or schema.together
+    ):  # which speak of the columns by their numbers
         return schema
     features = zip(schema.features, layout.names, strict=True)
     return replace(schema, features=tuple(f.replaced(name=name) for f, name in features))

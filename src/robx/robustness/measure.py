@@ -252,15 +252,28 @@ def _open_parts(model: Any, X: Any, sigma: Any, scale: Any) -> Iterator[Probe]:
 
 
 def passes(
-    probe: Probe, tau: float, full: Draws, n_threads: int | None, *, staged: bool = True
+    probe: Probe,
+    tau: float,
+    full: Draws,
+    n_threads: int | None,
+    *,
+    staged: bool = True,
+    confirmed: bool = False,
 ) -> NDArray[np.bool_]:
-    """Tell which points of a probe pass the test, in stages or with all draws at once."""
+    """Tell which points of a probe pass the test, in stages or with all draws at once.
+
+    Where passing is to be `confirmed`, stages only rule points out: what passes has passed with all
+    draws. No point is measured twice with the same draws.
+    """
     passed = np.zeros(probe.n_rows, dtype=bool)
     undecided = np.arange(probe.n_rows)
     for n_stage in [n for n in STAGES if n < len(full)] if staged else []:
         result = measure(probe, undecided, full.first(n_stage), n_threads)
         passed[undecided] = result.value >= tau
         undecided = undecided[np.abs(result.value - tau) <= _doubt(result, tau)]
+    if confirmed:
+        passed[undecided] = True
+        undecided = np.flatnonzero(passed)
     passed[undecided] = measure(probe, undecided, full, n_threads).value >= tau
     return passed
 
