@@ -404,16 +404,8 @@ def test_cells_of_a_csv_file_are_what_they_spell(tmp_path: Path) -> None:
     for name in ("m.txt", "m.skops", "m.ubj"):
         out = tmp_path / f"{name}.json"
         words = ["explain", "--model", tmp_path / name, "--data", tmp_path / "train.csv"]
-        words += [
-            "--applicants",
-            tmp_path / "people.csv",
-            "--method",
-            "nearest",
-            "--target",
-            1,
-            "--out",
-            out,
-        ]
+        people_file = tmp_path / "people.csv"
+        words += ["--applicants", people_file, "--method", "nearest", "--target", 1, "--out", out]
         assert run([str(word) for word in words]) == 0
         answer = robx.Counterfactuals.load(out)
         assert answer.reason[1] == "income is 'much', which is not a number"
