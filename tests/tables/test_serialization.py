@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import copy
 import json
-from decimal import Decimal
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np

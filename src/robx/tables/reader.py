@@ -285,7 +285,7 @@ def _read_column(
     missing = is_missing(objects)
     if missing.all():  # a column of nothing has no type to speak of
         return np.full(len(values), np.nan)
-    # Of objects each row has its own; a table of which no cell is a number is a mistake in training.
+    # Each row has its own object. In training, a column without a single number is a mistake.
     by_row = complaints.reasons is not None
     if store.is_object and (by_row or any(isinstance(v, NUMBERS) for v in objects[~missing])):
         return numbers_in(objects, column.name, complaints)
