@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import robx
 from cli_cases import Run
 from robx.cli.wording import in_options
 
@@ -52,16 +51,12 @@ def test_errors_of_commands_name_no_parameters(folder: Path, call: Run, tmp_path
     """Errors that the library raises while a command runs."""
     train = pd.read_csv(folder / "train.csv")
     train[:0].to_csv(tmp_path / "none.csv", index=False)
-    model = robx.import_model(folder / "model.ubj")
-    assert isinstance(model, robx.TreeEnsemble)
-    model.save(tmp_path / "m.robx")
     (tmp_path / "p.yaml").write_text("lerning_rate: 1", encoding="utf-8")
     base = ["--model", folder / "model.ubj", "--applicants", folder / "people.csv", "--id", "who"]
     label, data = ["--label", "good"], ["--data", folder / "train.csv"]
     cases: dict[str, list[object]] = {
         "no rows": [*base, "--data", tmp_path / "none.csv"],
         "--params": [*base, *data, *label, "--params", tmp_path / "p.yaml"],
-        "--retrained": [*base, *data, *label, "--model", tmp_path / "m.robx"],
         "--target": [*base, *data, "--target", "7"],
     }
     for word, arguments in cases.items():

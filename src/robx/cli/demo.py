@@ -160,7 +160,8 @@ def started_by(folder: Path) -> str:
     if found is not None and Path(found).resolve().parent == bin_folder.resolve():
         return "robx"
     start = Path(sys.executable) if is_module else own
-    words = os.path.relpath(start.absolute(), folder.absolute())
+    there = str(start.absolute())
+    words = min(os.path.relpath(there, folder.absolute()), there, key=len)
     return f"{words} -m robx" if is_module else words
 
 
