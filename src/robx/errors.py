@@ -10,9 +10,18 @@ from __future__ import annotations
 import sys
 import warnings
 
+#: A longer message is cut in its middle: what came may be of any length.
+LONGEST_MESSAGE = 1000
+
 
 class RobxError(Exception):
     """Base of every error that robx raises on purpose."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if len(text) <= LONGEST_MESSAGE:
+            return text
+        return f"{text[: LONGEST_MESSAGE - 300]} [...] {text[-280:]}"
 
 
 class InvalidInput(RobxError, ValueError):

@@ -52,6 +52,35 @@ def test_a_schema_is_shown_to_people(folder: Path, call: Run) -> None:
     assert "savings     integer" in call("schema", folder / "train.csv").out
 
 
+def test_a_guess_names_what_is_protected(call: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 200),
+            "age": rng.integers(20, 70, 200),
+            "wage": rng.integers(10, 90, 200),
+        }
+    )
+    table.to_csv(tmp_path / "train.csv", index=False)
+    ran = call("schema", tmp_path / "train.csv", "--out", tmp_path / "schema.yaml")
+    assert "protected features are sex (fixed), age (may only rise); all others" in ran.err
+    assert robx.Schema.load(tmp_path / "schema.yaml")["sex"].change == "none"
+    assert call("schema", tmp_path / "train.csv", "--quiet").err == ""
+
+
+def test_a_schema_that_is_left_out_is_remarked_on_once(
+    folder: Path, call: Run, model_and_data: list[object]
+) -> None:
+    ran = call("stability", *model_and_data)
+    assert ran.code == 0
+    assert ran.err.count("No schema was given, so it was guessed from the training table") == 1
+    assert "Warning" not in ran.err
+    assert "warn" not in ran.err
+    assert "No schema" not in call("stability", *model_and_data, "--quiet").err
+    stated = call("stability", *model_and_data, "--schema", folder / "schema.yaml")
+    assert "No schema" not in stated.err
+
+
 # --- stability ------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cli_cases import Run
+from robx.budget import allow_more
 from robx.cli.wording import in_options
 
 #: What nobody can type at a prompt.
@@ -38,6 +39,10 @@ ELSE = "Leave --label out, or give models that were trained again with --retrain
             "Pass that of the new model: --target.",
         ),
         ("The model must score X_train.", "The model must score the training table (--data)."),
+        (
+            f"If you trust it, {allow_more('max_memory')}.",
+            "If you trust it, allow more with the environment variable ROBX_MAX_MEMORY.",
+        ),
         ("Wrap the model in robx.BlackBox.", "Wrap the model in robx.BlackBox in Python."),
     ],
 )

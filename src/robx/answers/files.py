@@ -127,8 +127,8 @@ def from_plain(
 # --- files ----------------------------------------------------------------------------------------
 
 
-def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> int:
-    """Write answers in the form that the file's ending names; count as `write_table` does."""
+def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> None:
+    """Write answers in the form that the file's ending names."""
     file = check_path(path)
     if file.suffix == ".json":
         with atomically(file) as temporary:
@@ -136,8 +136,7 @@ def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> int:
     elif file.suffix == ".parquet":
         _write_parquet(answers, file)
     else:
-        return write_table(answers.table, file)
-    return 0
+        write_table(answers.table, file)
 
 
 def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:

@@ -84,7 +84,7 @@ def explain(
       robx explain --model model.skops --data train.csv --label good \\
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
-    from robx.answers.files import check_path, save
+    from robx.answers.files import check_path
 
     if retrained and (inputs.label is not None or len(retrained) < MIN_MODELS):
         raise InvalidInput(
@@ -118,7 +118,7 @@ def explain(
     )
     answer = _noted(answer, inputs)
     _refuse_unreached(answer, parameters["tau"])
-    write(lambda file: save(answer, file), out, quiet=inputs.quiet)
+    write(answer.save, out, quiet=inputs.quiet)
     _show(answer, as_json=as_json, is_written=out is not None, quiet=inputs.quiet)
 
 

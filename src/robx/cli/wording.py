@@ -32,6 +32,7 @@ TURNS: tuple[tuple[str, str], ...] = (
     ),
     (r"Its get_params\(\) lists those it has\.", "Check the spelling in --params."),
     (r"Pass them as 'models', such as .*?\)\)?\.", "Add --label, or --retrained."),
+    (r"budget=robx\.Budget\(\w+=\.\.\.\), or with ", ""),
     (r"Pass y_train to robx\.Problem\.", "Add --label."),
     (r"Pass (.*?) as target=\.", r"Name \1 with --target."),
     (r"Pass what Counterfactuals\.save wrote", "Give a file that `robx explain --out` wrote"),

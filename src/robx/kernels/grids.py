@@ -97,18 +97,18 @@ def snap(
             if z != z:  # nothing is asked for: what they have, or next to it what is in range
                 z = x
             stays = x == x  # what they have, they may keep
-            if z == x and stays:
+            if stays and (z == x or low[i, j] == x == high[i, j]):
                 out[i, j] = x
                 continue
+            least, most = low[i, j], high[i, j]
+            if kind[j] == FREE and not single[j] and least <= z <= most and math.isfinite(z):
+                out[i, j] = z + 0.0  # as `nearest_allowed` has it
+                continue
+            levels = level_value  # a part of it is made only where it is looked at
+            if kind[j] == LEVELS:
+                levels = level_value[level_start[j] : level_start[j + 1]]
             found = nearest_allowed(
-                z,
-                low[i, j],
-                high[i, j],
-                kind[j],
-                numerator[j],
-                denominator[j],
-                single[j],
-                level_value[level_start[j] : level_start[j + 1]],
+                z, least, most, kind[j], numerator[j], denominator[j], single[j], levels
             )
             if found != found or (stays and abs(z - x) <= abs(z - found)):
                 found = x

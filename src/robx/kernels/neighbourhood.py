@@ -4,17 +4,16 @@ The draws of noise are the same for all rows. For each feature they are sorted o
 that send a row left at a threshold are always a prefix of that order, and one table holds every
 prefix as a set of draws, one bit a draw. For a row:
 
-1. `_rank_splits` looks up, for each distinct split, which prefix goes left there;
-2. `_walk` sends the full set of draws down the trees: a node's set is cut in two by its split's
-   prefix, and subtrees that no draw reaches are never seen;
-3. `add_sets` adds the value of each leaf that was reached to the draws that reached it;
-4. `_add_moments` applies the link and adds up the first two moments.
+1. `_walk` sends the full set of draws down the trees: at each node it looks up which prefix goes
+   left and cuts the node's set in two by it; subtrees that no draw reaches are never seen;
+2. `add_sets` adds the value of each leaf that was reached to the draws that reached it;
+3. `_add_moments` applies the link and adds up the first two moments.
 
 Draws come in blocks of 64, 256 or 512: the number of 64-bit words in a set is a compile-time
 constant, the length of the tuple `width`, so that a set is one vector register. Memory grows with
 the largest tree, not with the number of rows or draws.
 
-Steps 2 and 3 rest on the vector instructions in `robx.kernels.sets`.
+Steps 1 and 2 rest on the vector instructions in `robx.kernels.sets`.
 """
 
 from __future__ import annotations
@@ -26,9 +25,14 @@ import numpy as np
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.compiling import njit
-from robx.kernels.sets import HALF, Width, add_sets, aligned, cut_set
+from robx.kernels.sets import HALF, Index, Width, add_sets, aligned, cut_set
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
+#: What a node says of its children, and of missing values.
+LEFT_LEAF, RIGHT_LEAF, MISSING_LEFT = 1, 2, 4
+#: Rows that are walked through a group of trees before the next group, and nodes that are visited
+#: before their children are queued.
+ROWS_AT_ONCE, AT_ONCE = 16, 16
 
 
 class Walk(NamedTuple):
@@ -36,35 +40,43 @@ class Walk(NamedTuple):
 
     Parameters
     ----------
-    first_split, first_category : (d + 1,), (d,) int64
-        Where each feature's splits begin, and those among them that are by category.
-    threshold, missing_left, category_row, category_bits
-        The splits: see `robx.kernels.trees`.
-    nodes : (I, 4) uint32
-        For each split node: its split; its left and its right child, as a node or, for a leaf, as
-        the bits of its float32 value; and 1 if the left child is a leaf plus 2 if the right is.
+    columns : (u,) int64
+        The columns that have splits. Rows, spreads and tables come with these columns alone.
+    by_category : (u,) bool
+        Which of them are split by category.
+    category_bits : (B, W) uint64
+        See `robx.kernels.trees`.
+    nodes : (3 * I,) uint64
+        Three words for each split node: its threshold, as bits, or its row of `category_bits`; its
+        left child and, in the upper half, its right one, as a node or, for a leaf, as the bits of
+        its float32 value; and its place in `columns`, with `LEFT_LEAF`, `RIGHT_LEAF` and
+        `MISSING_LEFT` in the upper half. All that a visit needs lies side by side: a deep forest
+        is larger than any cache, and what counts there is the number of looks into memory.
+    thresholds : (3 * I,) float64
+        The same memory as numbers.
     roots : (R,) uint32
         The first node of each tree that has any.
     group_start, group_class : (G + 1,), (G,) int64
         Runs of trees that are walked together, all of one class, with at most `group_nodes` nodes.
     base : (C,) float64
         Start of each margin, with the values of trees that are one leaf.
+    rounding : (C,) float64
+        How far sums in float32 may be apart, and from what the source sums.
     divisor, slope, link, target
         How margins become a score.
     """
 
-    first_split: AnyInts
-    first_category: AnyInts
-    threshold: AnyFloats
-    missing_left: Bools
-    category_row: AnyInts
+    columns: AnyInts
+    by_category: Bools
     category_bits: Words
-    nodes: AnyInts
+    nodes: Words
+    thresholds: AnyFloats
     roots: AnyInts
     group_start: AnyInts
     group_class: AnyInts
     group_nodes: int
     base: AnyFloats
+    rounding: AnyFloats
     divisor: float
     slope: float
     link: int
@@ -90,11 +102,17 @@ class Tables(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _cell(z: float, low: float, high: float, cells: int) -> int:
-    """Number of the cell that a value falls into, between the smallest and the largest draw."""
-    if not low < high:  # a single draw
+def _cells_per_unit(low: float, high: float, cells: int) -> float:
+    """How many of the equal cells between the smallest and the largest draw a unit has."""
+    return float(cells / (high - low)) if low < high else 0.0  # a single draw has one cell
+
+
+@njit(nogil=True, cache=True)
+def _cell(z: float, low: float, per_unit: float, cells: int) -> int:
+    """Number of the cell that a value falls into."""
+    if per_unit == 0:
         return 0
-    cell: int = int(min(max((z - low) * (cells / (high - low)), 0.0), cells - 1.0))
+    cell: int = int(min(max((z - low) * per_unit, 0.0), cells - 1.0))
     return cell
 
 
@@ -136,12 +154,13 @@ def prefix_tables(
                 k = order[j, r]
                 ranked[j, r] = noise[j, k]
                 prefix[j, r + 1, k >> 6] |= np.uint64(1) << np.uint64(k & 63)
-        low, high = ranked[j, 0], ranked[j, n_draws - 1]
+        low = ranked[j, 0]
+        per_unit = _cells_per_unit(low, ranked[j, n_draws - 1], cells)
         rank = 0
         for cell in range(cells):
             start[j, cell] = rank
             # By the same rounding as in the look-up, so that a guess is never too high.
-            while rank < n_draws and _cell(ranked[j, rank], low, high, cells) == cell:
+            while rank < n_draws and _cell(ranked[j, rank], low, per_unit, cells) == cell:
                 rank += 1
             most = max(most, rank - start[j, cell])
     return most
@@ -151,91 +170,124 @@ def prefix_tables(
 
 
 @njit(nogil=True, cache=True)
-def _rank_splits(
+def _open_columns(
     x: AnyFloats,
     spread: AnyFloats,
-    walk: Walk,
+    by_category: Bools,
     ranked: AnyFloats,
-    start: AnyInts,
-    steps: int,
     n_draws: int,
-    row_of_split: AnyInts,
+    cells: int,
+    columns: AnyFloats,
 ) -> None:
-    """Find, for each split, the row of the prefix table that holds the draws which go left."""
-    first_split, first_category, threshold, missing_left, category_row, category_bits = walk[:6]
-    n_rows = ranked.shape[1]
-    cells = start.shape[1]
+    """Write what a visit needs of each column, four numbers side by side.
+
+    The row's value; one over its spread, or 0 where noise changes nothing; the smallest draw, and
+    the number of cells to a unit.
+    """
     for j in range(x.shape[0]):
-        first, last = first_split[j], first_split[j + 1]
-        if first == last:
-            continue
-        value = x[j]
-        none = j * n_rows
-        if value != value:
-            for s in range(first, last):
-                row_of_split[s] = none + n_draws if missing_left[s] else none
-            continue
-        numeric_end = first_category[j]
-        if spread[j] == 0 or math.isinf(value):
-            for s in range(first, numeric_end):
-                row_of_split[s] = none + n_draws if value <= threshold[s] else none
-        else:
-            inverse = 1 / spread[j]
-            low, high = ranked[j, 0], ranked[j, n_draws - 1]
-            for s in range(first, numeric_end):
-                z = (threshold[s] - value) * inverse
-                rank = int(start[j, _cell(z, low, high, cells)])
-                for _ in range(steps):  # always all of them: cheaper than a branch
-                    rank += ranked[j, rank] <= z
-                row_of_split[s] = none + rank
-        for s in range(numeric_end, last):
-            code = int(value)
-            bit = (category_bits[category_row[s], code >> 6] >> np.uint64(code & 63)) & np.uint64(1)
-            row_of_split[s] = none + n_draws if bit else none
+        columns[4 * j] = x[j]
+        moves = spread[j] > 0 and not by_category[j] and math.isfinite(x[j])
+        columns[4 * j + 1] = 1 / spread[j] if moves else 0.0
+        columns[4 * j + 2] = ranked[j, 0]
+        columns[4 * j + 3] = _cells_per_unit(ranked[j, 0], ranked[j, n_draws - 1], cells)
+
+
+@njit(nogil=True, cache=True)
+def _goes_left(
+    value: float, threshold: float, row: Index, by_category: bool, missing_left: bool, bits: Words
+) -> bool:
+    """Whether all draws go left at a split that noise does not touch; else none does."""
+    if value != value:
+        return missing_left
+    if not by_category:
+        return value <= threshold
+    code = int(value)
+    return bool((bits[row, code >> 6] >> np.uint64(code & 63)) & np.uint64(1))
 
 
 @njit(nogil=True, cache=True)
 def _walk(
     width: Width,
     roots: AnyInts,
-    nodes: AnyInts,
-    row_of_split: AnyInts,
+    nodes: Words,
+    thresholds: AnyFloats,
+    by_category: Bools,
+    category_bits: Words,
+    columns: AnyFloats,
+    ranked: AnyFloats,
+    start: AnyInts,
+    cells: int,
+    steps: int,
+    n_draws: int,
     prefix: Words,
     sets: Words,
     items: Words,
+    visits: Words,
 ) -> int:
     """Send the full set of draws, ``sets[0]``, down a few trees, breadth first.
 
     ``items`` is a queue of nodes to visit at its front, and a list of leaves that were reached,
     which grows from its end. An item is a node's number or a leaf's value, with the place of its
-    set in the upper half. The v-th visit leaves its two sets at ``2 v + 1`` and ``2 v + 2``. No
-    branch depends on the data: what is not wanted is overwritten by the next.
+    set in the upper half. The v-th visit leaves its two sets at ``2 v + 1`` and ``2 v + 2``. Where
+    children go does not branch: what is not wanted is overwritten by the next.
 
-    Returns where in ``items`` the leaves begin.
+    Which prefix goes left is looked up at each visit: of the splits of a deep forest, a row's draws
+    come by few. A few visits are made before their children are queued, so that one need not wait
+    for the other; ``visits`` holds what they found.
+
+    Numbers are unsigned, which saves a look at their sign in every index. Returns where in
+    ``items`` the leaves begin.
     """
-    tail = 0
+    zero, one, two, three = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+    half, upper, most = np.uint64(HALF), np.uint64(32), np.uint64(AT_ONCE)
+    n_cells, n_rows = np.uint64(cells), np.uint64(ranked.shape[0] // by_category.shape[0])
+    last_cell = cells - 1.0
+    tail = zero
     for root in roots:
         items[tail] = root
-        tail += 1
-    leaves = items.shape[0]
-    head = 0
+        tail += one
+    leaves, head = np.uint64(items.shape[0]), zero
     while head < tail:
-        item = items[head]
-        node = item & np.uint64(HALF)
-        at = item >> np.uint64(32)
-        place = 2 * head + 1
-        occupied = cut_set(width, sets, at, prefix, row_of_split[nodes[node, 0]], place, place + 1)
-        is_leaf = nodes[node, 3]
-        for side in range(2):
-            some = (occupied >> side) & 1
-            leaf = (is_leaf >> side) & 1
-            where = leaves - 1 if leaf else tail
-            items[where] = np.uint64(nodes[node, 1 + side]) | (
-                np.uint64(place + side) << np.uint64(32)
-            )
-            leaves -= some & leaf
-            tail += some & (1 - leaf)
-        head += 1
+        count = tail - head
+        count = count if count < most else most
+        for k in range(count):
+            item = items[head + k]
+            node = three * (item & half)
+            about = nodes[node + two]
+            j = about & half
+            column = j << two
+            threshold = thresholds[node]
+            row = j * n_rows
+            if columns[column + one] != 0:
+                z = (threshold - columns[column]) * columns[column + one]
+                cell = (z - columns[column + two]) * columns[column + three]
+                cell = cell if cell > 0.0 else 0.0
+                cell = cell if cell < last_cell else last_cell
+                row += np.uint64(start[j * n_cells + np.uint64(np.int64(cell))])
+                for _ in range(steps):  # always all of them: cheaper than a branch
+                    row += np.uint64(ranked[row] <= z)
+            else:
+                missing_left = (about >> upper) & np.uint64(MISSING_LEFT) != zero
+                word = np.int64(nodes[node])
+                if _goes_left(
+                    columns[column], threshold, word, by_category[j], missing_left, category_bits
+                ):
+                    row += np.uint64(n_draws)
+            place = two * (head + k) + one
+            occupied = cut_set(width, sets, item >> upper, prefix, row, place, place + one)
+            visits[two * k] = np.uint64(occupied) | ((about >> upper) << two)
+            visits[two * k + one] = nodes[node + one]
+        for k in range(count):
+            found, children = visits[two * k], visits[two * k + one]
+            place = two * (head + k) + one
+            for _ in range(2):
+                some, leaf = found & one, (found >> two) & one
+                where = leaves - one if leaf else tail
+                items[where] = (children & half) | (place << upper)
+                leaves -= some & leaf
+                tail += some & (one - leaf)
+                found, children, place = found >> one, children >> upper, place + one
+        head += count
     return int(leaves)
 
 
@@ -302,12 +354,14 @@ def moments(
 ) -> None:
     """Add up the moments of the score over all noisy copies of each row.
 
+    A few rows at a time go through each group of trees, while its nodes are at hand.
+
     Parameters
     ----------
-    X : (n, d) float64
-        Rows; NaN is missing and stays missing.
-    spread : (d,) float64
-        Standard deviation of each feature's noise.
+    X : (n, u) float64
+        Rows, in the columns of the walk; NaN is missing and stays missing.
+    spread : (u,) float64
+        Standard deviation of each column's noise.
     walk, tables
         See `Walk` and `Tables`.
     n_draws : int
@@ -317,17 +371,19 @@ def moments(
     sums : (n, runs, 2) float64
         Receives sums of the differences from it and of their squares, over equal runs of draws.
     """
-    nodes, roots, group_start, group_class, group_nodes, base = walk[6:12]
-    divisor, slope, link, target = walk[12:]
+    by_category, category_bits, nodes, thresholds, roots = walk[1:6]
+    group_start, group_class, group_nodes, base = walk[6:10]
+    divisor, slope, link, target = walk[11:]
     width, prefix, ranked, start, steps = tables
-    n_words = len(width)
+    n_words, n_classes, cells = len(width), base.shape[0], start.shape[2]
     block = 64 * n_words
-    row_of_split = np.empty(walk.threshold.shape[0], dtype=np.uint32)
     sets = aligned((2 * group_nodes + 1) * n_words)
     # All nodes and all leaves of a group (n splits have at most 2 n leaves); one more is written
     # and not kept.
     items = np.empty(3 * group_nodes + 2, dtype=np.uint64)
-    total = np.empty((base.shape[0], block), dtype=np.float32)
+    visits = np.empty(2 * AT_ONCE, dtype=np.uint64)
+    columns = np.empty((ROWS_AT_ONCE, 4 * X.shape[1]))
+    total = np.empty((ROWS_AT_ONCE, n_classes, block), dtype=np.float32)
     for b in range(prefix.shape[0]):
         first_draw = b * block
         n_here = min(block, n_draws - first_draw)
@@ -335,15 +391,25 @@ def moments(
             filled = min(max(n_here - 64 * w, 0), 64)
             full = ~np.uint64(0)
             sets[w] = full if filled == 64 else ~(full << np.uint64(filled))
-        for i in range(X.shape[0]):
-            _rank_splits(X[i], spread, walk, ranked[b], start[b], steps, n_here, row_of_split)
-            for c in range(base.shape[0]):
-                total[c] = base[c]
+        flat_ranked, flat_start = ranked[b].reshape(-1), start[b].reshape(-1)
+        for first in range(0, X.shape[0], ROWS_AT_ONCE):
+            n_rows = min(ROWS_AT_ONCE, X.shape[0] - first)
+            for i in range(n_rows):
+                x = X[first + i]
+                _open_columns(x, spread, by_category, ranked[b], n_here, cells, columns[i])
+                for c in range(n_classes):
+                    total[i, c] = base[c]
             for g in range(group_class.shape[0]):
                 some = roots[group_start[g] : group_start[g + 1]]
-                leaves = _walk(width, some, nodes, row_of_split, prefix[b], sets, items)
-                add_sets(width, sets, items[leaves:], total[group_class[g]])
-            _add_moments(
-                total, n_here, divisor, slope, link, target, first_draw, n_draws, b == 0,
-                centre[i], sums[i],
-            )  # fmt: skip
+                for i in range(n_rows):
+                    leaves = _walk(
+                        width, some, nodes, thresholds, by_category, category_bits, columns[i],
+                        flat_ranked, flat_start, cells, steps, n_here, prefix[b], sets, items,
+                        visits,
+                    )  # fmt: skip
+                    add_sets(width, sets, items[leaves:], total[i, group_class[g]])
+            for i in range(n_rows):
+                _add_moments(
+                    total[i], n_here, divisor, slope, link, target, first_draw, n_draws, b == 0,
+                    centre[first + i], sums[first + i],
+                )  # fmt: skip

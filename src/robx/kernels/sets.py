@@ -19,12 +19,14 @@ from robx.arrays import AnyFloats, Words
 from robx.kernels.compiling import njit
 
 Width = tuple[int, ...]
+#: A number as kernels have it.
+Index = int | np.integer[Any]
 #: The lower half of a word.
 HALF = 0xFFFFFFFF
 
 
 def cut_set(
-    width: Width, sets: Words, at: int, prefix: Words, row: int, left: int, right: int
+    width: Width, sets: Words, at: Index, prefix: Words, row: Index, left: Index, right: Index
 ) -> int:
     """Cut ``sets[at]`` by ``prefix[row]`` into ``sets[left]`` and ``sets[right]``.
 
@@ -50,6 +52,24 @@ def add_sets(width: Width, sets: Words, items: Words, total: AnyFloats) -> None:
         words = sets[at * n_words : (at + 1) * n_words].astype("<u8")
         member = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
         total[member] += np.array([int(item) & HALF], dtype=np.uint32).view(np.float32)[0]
+
+
+def compare_set(
+    width: Width, values: AnyFloats, first: int, threshold: float, prefix: Words, row: int
+) -> None:
+    """Write to ``prefix[row]`` which of the values from `first` on are at most a threshold."""
+    n = len(width)
+    left = values[first : first + 64 * n] <= threshold
+    prefix[row * n : (row + 1) * n] = np.packbits(left, bitorder="little").view("<u8")
+
+
+def compare_or_missing(
+    width: Width, values: AnyFloats, first: int, threshold: float, prefix: Words, row: int
+) -> None:
+    """Do as `compare_set` does, with missing values in the set too."""
+    n = len(width)
+    left = ~(values[first : first + 64 * n] > threshold)
+    prefix[row * n : (row + 1) * n] = np.packbits(left, bitorder="little").view("<u8")
 
 
 def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
@@ -139,6 +159,45 @@ def _add_sets_vector(_typing: Any, width: Any, sets: Any, items: Any, total: Any
     return signature, codegen
 
 
+def _compare_vector(how: str) -> Any:
+    """Make the instructions of a comparison; `how` says whether a missing value counts as less."""
+
+    @intrinsic
+    def compare(
+        _typing: Any, width: Any, values: Any, first: Any, threshold: Any, prefix: Any, row: Any
+    ) -> Any:
+        index = types.intp
+        signature = types.void(width, values, index, types.float64, prefix, index)
+        word, vector = ir.IntType(64), ir.VectorType(ir.DoubleType(), 64)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            _, values, first, threshold, prefix, row = args
+            data = builder.gep(_data(context, builder, sig.args[1], values), [first])
+            out = builder.gep(
+                _data(context, builder, sig.args[4], prefix),
+                [builder.mul(row, ir.Constant(word, width.count))],
+            )
+            undefined = ir.Constant(vector, ir.Undefined)
+            one = builder.insert_element(undefined, threshold, ir.Constant(ir.IntType(32), 0))
+            zeros = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
+            limit = builder.shuffle_vector(one, undefined, zeros)
+            for w in range(width.count):
+                part = builder.gep(data, [ir.Constant(word, 64 * w)])
+                some = builder.load(builder.bitcast(part, vector.as_pointer()), align=8)
+                left = getattr(builder, how)("<=", some, limit)
+                place = builder.gep(out, [ir.Constant(word, w)])
+                builder.store(builder.bitcast(left, word), place)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return compare
+
+
+_compare_set_vector = _compare_vector("fcmp_ordered")
+_compare_or_missing_vector = _compare_vector("fcmp_unordered")
+
+
 @overload(cut_set, strict=False)
 def _compile_cut_set(
     width: Any, sets: Any, at: Any, prefix: Any, row: Any, left: Any, right: Any
@@ -151,6 +210,24 @@ def _compile_cut_set(
 @overload(add_sets, strict=False)
 def _compile_add_sets(width: Any, sets: Any, items: Any, total: Any) -> Any:
     return lambda width, sets, items, total: _add_sets_vector(width, sets, items, total)
+
+
+@overload(compare_set, strict=False)
+def _compile_compare_set(
+    width: Any, values: Any, first: Any, threshold: Any, prefix: Any, row: Any
+) -> Any:
+    return lambda width, values, first, threshold, prefix, row: _compare_set_vector(
+        width, values, first, threshold, prefix, row
+    )
+
+
+@overload(compare_or_missing, strict=False)
+def _compile_compare_or_missing(
+    width: Any, values: Any, first: Any, threshold: Any, prefix: Any, row: Any
+) -> Any:
+    return lambda width, values, first, threshold, prefix, row: _compare_or_missing_vector(
+        width, values, first, threshold, prefix, row
+    )
 
 
 @njit(nogil=True, cache=True)

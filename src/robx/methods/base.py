@@ -159,10 +159,10 @@ def say_precluded(
     if problem.view.trees is None or len(rows) == 0:
         return
     space = LeafSpace.of(problem)
-    some = applicants.take(rows)
-    for k in np.flatnonzero(~(space.bound(some) > problem.threshold)):
-        why = held_back_by(space, some.take(np.array([k])), problem.threshold)
-        found.refuse(rows[k], *why)
+    rows = rows[~(space.bound(applicants.take(rows)) > problem.threshold)]
+    refusals = held_back_by(space, applicants.take(rows), problem.threshold)
+    for i, refusal in zip(rows, refusals, strict=True):
+        found.refuse(i, *refusal)
 
 
 def _plain(value: Any) -> Any:

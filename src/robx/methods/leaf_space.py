@@ -6,6 +6,7 @@ It gives moves into better leaves, a bound on what an applicant can reach, and t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,11 @@ class LeafSpace:
         slack = 0.0 if self.ensemble.link == "identity" else SLACK
         return self.ensemble.probability(sums) + slack
 
+    @cached_property
+    def freed(self) -> Rules:
+        """The rules with nothing stated about where columns may go."""
+        return _freed(self.rules)
+
     def _base(self, n: int) -> NDArray[Any]:
         return np.tile(self.ensemble.base, (n, 1))
 
@@ -160,38 +166,56 @@ def _starts(parts: list[Any]) -> NDArray[np.int64]:
 # --- why there is no answer ----------------------------------------------------------------------
 
 
-def held_back_by(space: LeafSpace, person: Applicants, cutoff: float) -> Refusal:
-    """Name the constraints of an applicant without any one of which the bound is above a cutoff.
+def held_back_by(space: LeafSpace, applicants: Applicants, cutoff: float) -> list[Refusal]:
+    """Name, for each, the constraints without any one of which the bound is above a cutoff.
 
     Where it takes more than one, name a set of which none can be left out.
     """
-    problem, x = space.problem, person.matrix[0]
-    free = _freed(problem.rules).bounds(person.matrix)
-    tight = (person.low > free[0]) | (person.high < free[1])
-    tight |= np.isnan(person.matrix) & ~problem.rules.may_fill
-    parts: dict[str, list[int]] = {}
-    for j in np.flatnonzero(tight[0]):
-        feature = problem.schema.features[j]
-        how = "missing" if np.isnan(x[j]) else feature.constraint()
-        parts.setdefault(f"{feature.group or feature.name} ({how})", []).append(int(j))
+    problem = space.problem
+    free = space.freed.bounds(applicants.matrix)
+    tight = (applicants.low > free[0]) | (applicants.high < free[1])
+    tight |= np.isnan(applicants.matrix) & ~problem.rules.may_fill
+    reasons = []
+    for i in range(len(applicants)):
+        x = applicants.matrix[i]
+        parts: dict[str, list[int]] = {}
+        for j in np.flatnonzero(tight[i]):
+            feature = problem.schema.features[j]
+            how = "missing" if np.isnan(x[j]) else feature.constraint()
+            parts.setdefault(f"{feature.group or feature.name} ({how})", []).append(int(j))
+        person = applicants.take(np.array([i]))
+        reasons.append(_held_back(space, person, (free[0][i], free[1][i]), parts, cutoff))
+    return reasons
 
-    def helps(names: list[str]) -> bool:
-        loose = np.zeros(len(x), dtype=bool)
-        loose[[j for name in names for j in parts[name]]] = True
+
+def _held_back(
+    space: LeafSpace,
+    person: Applicants,
+    free: tuple[Floats, Floats],
+    parts: dict[str, list[int]],
+    cutoff: float,
+) -> Refusal:
+    """Say which of some constraints, each by its columns, hold one applicant back."""
+
+    def helps(choices: list[list[str]]) -> Bools:
+        """Whether the bound is above the cutoff without the constraints of each choice."""
+        loose = np.zeros((len(choices), person.matrix.shape[1]), dtype=bool)
+        for k, names in enumerate(choices):
+            loose[k, [j for name in names for j in parts[name]]] = True
         low = np.where(loose, np.minimum(person.low, free[0]), person.low)
         high = np.where(loose, np.maximum(person.high, free[1]), person.high)
-        fill = (problem.rules.may_fill | loose)[None]
-        return bool(space.bound(person, (low, high), fill)[0] > cutoff)
+        some = person.take(np.zeros(len(choices), dtype=np.intp))
+        return space.bound(some, (low, high), space.rules.may_fill | loose) > cutoff
 
-    needed = [name for name in parts if helps([name])]
+    needed = [name for name, help_ in zip(parts, helps([[n] for n in parts]), strict=True) if help_]
     if not needed:
-        if not helps(list(parts)):
+        if not helps([list(parts)])[0]:
             reason = f"no point within what was seen scores above {cutoff:g}"
             return Refusal(Status.PRECLUDED, reason)
         needed = list(parts)
         for name in parts:
             fewer = [other for other in needed if other != name]
-            needed = fewer if helps(fewer) else needed
+            needed = fewer if helps([fewer])[0] else needed
     reason = f"no accepted point keeps {', '.join(needed)}"
     return Refusal(Status.PRECLUDED, reason, tuple(needed))
 

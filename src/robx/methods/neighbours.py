@@ -39,11 +39,14 @@ class Neighbours:
         Number of rows that were looked at.
     complete : (m,) bool
         Whether there were enough, or all rows were looked at.
+    none_above : (m,) bool
+        Whether no row that was looked at scored above the cutoff once it fitted the applicant.
     """
 
     points: list[list[Floats]]
     tried: Ints
     complete: Bools
+    none_above: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +97,20 @@ def nearest_points(
         at: what is found out about them serves everybody.
     """
     m, support = len(applicants), problem.support
-    out = Neighbours([[] for _ in range(m)], np.zeros(m, dtype=np.int64), np.zeros(m, dtype=bool))
+    out = Neighbours(
+        [[] for _ in range(m)],
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m, dtype=bool),
+        np.ones(m, dtype=bool),
+    )
     if len(support) == 0:
         out.complete[:] = True
         return out
     below = support.score <= cutoff
     plain = ~np.isnan(applicants.matrix).any(axis=1) & support.is_plain
     plain &= (applicants.low < applicants.high).all(axis=1)  # nothing is held fixed for them alone
+    if skip is not None:  # what it leaves out may be accepted
+        out.none_above[plain] = False
     at_once = max(MOST_NUMBERS // (MOST_PAGE * len(problem.names)), 1)
     walk = _Walk(problem, applicants, start, norm, n_wanted, cutoff, test)
     for group, left_out, most in (
@@ -134,7 +144,11 @@ def _page_through(
             (after_distance[waiting], after_row[waiting]),
         )
         points, owner, origin = _as_allowed(walk.problem, some, rows)
-        for k in np.flatnonzero(_decide(walk, points, origin)):
+        passed = _above(walk, points, origin)
+        out.none_above[waiting[owner[passed]]] = False
+        if walk.test is not None:
+            passed[passed] = walk.test(points[passed], origin[passed])
+        for k in np.flatnonzero(passed):
             have = out.points[waiting[owner[k]]]
             # Rows that differ only in what the applicant cannot change are one point.
             if len(have) < n_wanted and not (have and same_rows(np.array(have), points[k]).any()):
@@ -164,23 +178,33 @@ def _as_allowed(
     return points[fits], owner[fits], origin[fits]
 
 
-def _decide(walk: _Walk, points: Floats, origin: Ints) -> Bools:
-    """Tell which points pass; what is known of rows of the support is used."""
-    score = np.empty(len(points))
+def _above(walk: _Walk, points: Floats, origin: Ints) -> Bools:
+    """Tell which points score above the cutoff; what is known of rows of the support is used."""
+    above = np.empty(len(points), dtype=bool)
     known = origin >= 0
-    score[known] = walk.problem.support.score[origin[known]]
-    score[~known] = walk.problem.gate.score(points[~known])
-    passed = score > walk.cutoff
-    if walk.test is not None:
-        passed[passed] = walk.test(points[passed], origin[passed])
-    return passed
+    above[known] = walk.problem.support.score[origin[known]] > walk.cutoff
+    above[~known] = walk.problem.gate.exceeds(points[~known], walk.cutoff)
+    return above
 
 
-def why_none(problem: Problem, applicants: Applicants, i: int, cutoff: float) -> Refusal:
+def why_none(
+    problem: Problem, applicants: Applicants, i: int, cutoff: float, *, none_accepted: bool = False
+) -> Refusal:
     """Say why no row of the support is an answer for an applicant.
 
     Where rows are accepted once they fit the applicant, it is not their constraints that stand in
     the way. Else what keeps them from the row that asks for the fewest exceptions is named.
+
+    Parameters
+    ----------
+    problem : Problem
+    applicants : Applicants
+    i : int
+        Whose question it is.
+    cutoff : float
+        The score that a point had to be above.
+    none_accepted : bool
+        Whether it is known that no row is accepted once it fits the applicant.
     """
     rows = problem.support.rows[problem.support.score > cutoff]
     if len(rows) == 0:
@@ -188,7 +212,9 @@ def why_none(problem: Problem, applicants: Applicants, i: int, cutoff: float) ->
     if len(rows) > MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
     fitted, legal = problem.gate.admit(rows, applicants, np.full(len(rows), i))
-    accepted = legal & problem.gate.accepts(fitted)
+    accepted = np.zeros(len(rows), dtype=bool)
+    if not none_accepted:
+        accepted = legal & problem.gate.accepts(fitted)
     if accepted.any():
         reason = f"{accepted.sum()} rows of the support are accepted once they fit the applicant"
         reason += ", but none passes all that the method asks for"
@@ -220,6 +246,7 @@ def report(
         if near.points[i]:
             found.answer(i, near.points[i][0])
         elif near.complete[i]:
-            found.refuse(i, *why_none(problem, applicants, i, cutoff))
+            known = near.none_above[i] and cutoff <= problem.threshold
+            found.refuse(i, *why_none(problem, applicants, i, cutoff, none_accepted=known))
         else:
             found.refuse(i, Status.BUDGET, f"none of the {near.tried[i]} nearest rows is accepted")

@@ -184,7 +184,10 @@ class RobX(Method):
                 found.answer(rows[k], point)
         for k in np.flatnonzero([not points for points in near.points]):
             if near.complete[k]:
-                found.refuse(rows[k], *why_none(problem, some, int(k), problem.threshold))
+                known = bool(near.none_above[k])
+                cutoff = problem.threshold
+                why = why_none(problem, some, int(k), cutoff, none_accepted=known)
+                found.refuse(rows[k], *why)
             else:
                 reason = f"none of the {near.tried[k]} nearest rows is accepted and stable"
                 found.refuse(rows[k], Status.BUDGET, reason)

@@ -19,6 +19,9 @@ from robx.problem.model_view import ModelView
 from robx.robustness import Noise, Stability
 from robx.schema import Rules, project
 
+#: From this many points on, a bound on all of them is cheaper than their scores.
+MANY = 128
+
 
 class Admitted(NamedTuple):
     """n points as the applicants may have them, and which of them are legal: (n, d), (n,) bool."""
@@ -53,9 +56,11 @@ class Gate:
         owner : (n,) int, optional
             The applicant of each point; row i is for applicant i unless given.
         """
-        some = applicants if owner is None else applicants.take(owner)
-        points = self.rules.settle(wanted, some.matrix, some.bounds)
-        return Admitted(points, self._is_legal(points, some.matrix))
+        X, low, high = applicants.matrix, applicants.low, applicants.high
+        if owner is not None:
+            X, low, high = X[owner], low[owner], high[owner]
+        points = self.rules.settle(wanted, X, (low, high))
+        return Admitted(points, self._is_legal(points, X))
 
     def project(self, wanted: Floats, applicants: Applicants) -> Admitted:
         """Do as `admit` does, and look further for the nearest legal point where relations bind.
@@ -112,7 +117,18 @@ class Gate:
 
     def accepts(self, points: Floats, gamma: float | None = None) -> Bools:
         """Tell which points score above the cutoff: (n,) bool."""
-        return np.asarray(self.score(points) > self.cutoff(gamma))
+        return self.exceeds(points, self.cutoff(gamma))
+
+    def exceeds(self, points: Floats, cutoff: float) -> Bools:
+        """Tell which points score above a score: (n,) bool.
+
+        Of many points, only those are scored that a bound does not rule out.
+        """
+        if len(points) < MANY:
+            return np.asarray(self.score(points) > cutoff)
+        above = self.view.may_exceed(points, cutoff)
+        above[above] = self.score(points[above]) > cutoff
+        return above
 
     def stability(self, points: Floats, noise: Noise) -> Stability:
         """Measure the stability of points."""

@@ -24,7 +24,6 @@ from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
-from robx.schema.feature import Change
 from robx.schema.guess import guess_features
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
@@ -38,6 +37,7 @@ from robx.tables import (
     take,
 )
 from robx.trees import BlackBox, Model, TreeEnsemble
+from robx.trees.screen import may_exceed
 
 #: Training rows on which the model's own reading is compared with ours.
 SAMPLE = 512
@@ -120,6 +120,10 @@ class ModelView(ABC):
     def score(self, points: Floats) -> Floats:
         """Score points: (n,) float64."""
 
+    def may_exceed(self, points: Floats, cutoff: float) -> Bools:  # noqa: ARG002
+        """Tell which points may score above a cutoff, none of them left out: (n,) bool."""
+        return np.ones(len(points), dtype=bool)
+
     @abstractmethod
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
         """Open the model on points whose neighbourhoods are to be measured."""
@@ -152,6 +156,10 @@ class EnsembleView(ModelView):
         """From where to where numbers mean "missing": (d, 2) float64, NaN where none do."""
         ranges = [column.missing_range or (np.nan, np.nan) for column in self.columns]
         return np.array(ranges, dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def _needs_settling(self) -> bool:
+        return any(column.needs_settling for column in self.columns)
 
     def mark_missing(self, matrix: Floats) -> None:
         """See `ModelView.mark_missing`.
@@ -187,7 +195,7 @@ class EnsembleView(ModelView):
 
     def numbers(self, points: Floats) -> Floats:
         """See `ModelView.numbers`."""
-        if not any(column.needs_settling for column in self.columns):
+        if not self._needs_settling:
             return np.ascontiguousarray(points)
         out = np.array(points, dtype=np.float64, order="C")
         for j in self.codes:
@@ -248,7 +256,7 @@ class EnsembleView(ModelView):
 
     def _lost(self, points: Floats, X: Floats, rules: Rules) -> Bools:
         """Which values are not the applicant's own and mean "missing" to the model: (n, d)."""
-        if not any(column.needs_settling for column in self.columns):
+        if not self._needs_settling:
             return np.zeros(points.shape, dtype=bool)
         lost = np.isnan(self.numbers(points)) & ~np.isnan(points) & ~same(points, X)
         return np.asarray(lost & ~rules.is_member)
@@ -261,6 +269,16 @@ class EnsembleView(ModelView):
             out[part] = self.trees.score_matrix(numbers[part])
 
         in_threads(run, len(points), 1024)
+        return out
+
+    def may_exceed(self, points: Floats, cutoff: float) -> Bools:
+        """See `ModelView.may_exceed`."""
+        numbers, out = self.numbers(points), np.empty(len(points), dtype=bool)
+
+        def run(part: slice) -> None:
+            out[part] = may_exceed(self.trees, numbers[part], cutoff)
+
+        in_threads(run, len(points), 4096)
         return out
 
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
@@ -316,7 +334,8 @@ class BlackBoxView(ModelView):
 def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: Layout) -> Schema:
     """Give the schema with its features in the model's order; guess one where none is given."""
     names = _model_order(model, layout)
-    given = _guess(model, X_train, layout) if schema is None else schema
+    given = Schema(guess_features(X_train, layout.names)) if schema is None else schema
+    given = _with_categories(_named(given, layout), model, X_train, names)
     schema = _with_known_levels(given, model, names)
     place = {feature.name: feature for feature in schema.features}
     lacking = [name for name in names if name not in place]
@@ -331,6 +350,19 @@ def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: La
     return schema.reordered(names)
 
 
+def _named(schema: Schema, layout: Layout) -> Schema:
+    """Give a schema that was made of an array, which has no names, the names of the columns."""
+    made_up = tuple(map(str, range(len(layout.names))))
+    if layout.kind != "numpy" or schema.names != made_up or layout.names == made_up:
+        return schema
+    if (
+        schema.relations or schema.effects or schema.together
+    ):  # which speak of the columns by their numbers
+        return schema
+    features = zip(schema.features, layout.names, strict=True)
+    return replace(schema, features=tuple(f.replaced(name=name) for f, name in features))
+
+
 def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
     """Give the table's column names in the model's order."""
     if model.known_names is None:
@@ -339,21 +371,34 @@ def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
     return tuple(layout.names[k] for k in positions(columns, layout.names, "X_train"))
 
 
-def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
-    """Guess the features of a schema; columns that the model splits by category are categorical."""
-    features = guess_features(X_train, layout.names)
-    order = _model_order(model, layout)
-    for position, column in enumerate([] if model.trees is None else model.trees.columns):
-        j = layout.names.index(order[position])
-        if column.is_category and features[j].is_number and features[j].levels is None:
-            read = model.trees.read(X_train) if model.trees is not None else np.zeros((0, 0))
-            levels = np.unique(np.asarray(read[:, position]))
-            known = tuple(int(level) for level in levels[~np.isnan(levels)])
-            values = column.categories if column.by_value and column.categories else known
-            if values:
-                change: Change = "any" if features[j].change == "any" else "none"
-                features[j] = Feature(features[j].name, "categorical", change, levels=values)
-    return Schema(tuple(features))
+def _with_categories(schema: Schema, model: Model, X_train: Any, names: Sequence[str]) -> Schema:
+    """Take columns that the model splits by category for categories, where nothing is against it.
+
+    A table does not tell them from whole numbers.
+    """
+    changes: dict[str, Any] = {}
+    columns = () if model.trees is None else model.trees.columns
+    place = {feature.name: feature for feature in schema.features}
+    for position, (name, column) in enumerate(zip(names, columns, strict=False)):
+        feature = place.get(name)
+        if not column.is_category or feature is None or not _is_plain_number(feature):
+            continue
+        read = model.trees.read(X_train, "X_train") if model.trees is not None else np.zeros((0, 0))
+        found = np.unique(read[:, position])
+        known = tuple(int(level) for level in found[~np.isnan(found) & (found < column.n_codes)])
+        levels = column.categories if column.by_value and column.categories else known
+        if levels:
+            change = "any" if feature.change == "any" else "none"
+            fields = {"kind": "categorical", "levels": levels, "change": change}
+            changes[name] = feature.replaced(**fields, resolution=None, scale=None, noise=None)
+    return schema.override(changes) if changes else schema
+
+
+def _is_plain_number(feature: Feature) -> bool:
+    """Whether a feature says no more of a column than that it holds numbers."""
+    limits = (feature.low, feature.high, feature.max_increase, feature.max_decrease)
+    is_free = all(limit is None for limit in limits)
+    return feature.is_number and feature.levels is None and is_free
 
 
 def _with_known_levels(schema: Schema, model: Model, names: Sequence[str]) -> Schema:

@@ -12,14 +12,16 @@ results independent of how a batch is cut, and the fast kernel possible.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from robx.arrays import AnyInts
 from robx.errors import InvalidInput
 from robx.kernels.neighbourhood import Tables, prefix_tables
 from robx.kernels.sets import aligned
@@ -34,8 +36,40 @@ SOBOL_MOST_COLUMNS = 21_201
 #: Bytes of tables for a draw of one column, and how many in all are still taken.
 TABLE_BYTES = 88
 MOST_BYTES = 2**31
-#: Draws with tables up to this size are kept for the next call.
-KEPT_BYTES = 2**26
+#: Draws and tables are kept for the next call up to this many bytes in all.
+KEPT_BYTES = 2**29
+
+
+class Kept:
+    """Results by key, of which those asked for last are kept, up to a number of bytes in all.
+
+    Parameters
+    ----------
+    most : int
+        Bytes; a result that is larger by itself is not kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._results: dict[Hashable, tuple[Any, int]] = {}
+        self._lock = threading.RLock()
+
+    def get(self, key: Hashable, make: Callable[[], Any], n_bytes: int) -> Any:
+        """Return what was made under a key, or make it now; it takes about `n_bytes`."""
+        with self._lock:
+            if key in self._results:
+                self._results[key] = self._results.pop(key)  # now the last one asked for
+                return self._results[key][0]
+            made = make()
+            if n_bytes <= self._most:
+                while self._bytes + n_bytes > self._most:
+                    self._bytes -= self._results.pop(next(iter(self._results)))[1]
+                self._results[key] = made, n_bytes
+                self._bytes += n_bytes
+            return made
+
+
+_kept = Kept(KEPT_BYTES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +85,7 @@ class Draws:
 
     def first(self, n_draws: int) -> Draws:
         """Give the first of these draws, on their own."""
-        return draw(self.kind, n_draws, self.noise.shape[1], self.seed)
+        return Draws(self.kind, self.seed, self.noise[:n_draws])
 
     @property
     def n_runs(self) -> int:
@@ -63,39 +97,52 @@ class Draws:
         """
         return min(8 if self.kind == "sobol" else 50, len(self.noise))
 
-    @cached_property
-    def tables(self) -> Tables:
-        """The draws cut into blocks, each sorted by every feature."""
-        n_draws, n_features = self.noise.shape
-        n_words = 1 if n_draws <= 64 else 4 if n_draws <= 256 else 8
-        block = 64 * n_words
-        n_blocks = -(-n_draws // block)
-        # At a cache line, so that no set of draws lies across more lines than it must.
-        prefix = aligned(n_blocks * n_features * (block + 1) * n_words)
-        prefix = prefix.reshape(n_blocks, n_features, block + 1, n_words)
-        ranked = np.empty((n_blocks, n_features, block + 1))
-        start = np.empty((n_blocks, n_features, 4 * block), dtype=np.uint16)
-        steps = 0
-        for b in range(n_blocks):
-            part = np.ascontiguousarray(self.noise[b * block : (b + 1) * block].T)
-            order = np.argsort(part, axis=1, kind="stable")
-            steps = max(steps, prefix_tables(part, order, prefix[b], ranked[b], start[b]))
-        return Tables((0,) * n_words, prefix.reshape(n_blocks, -1), ranked, start, steps)
+    def tables(self, columns: AnyInts) -> Tables:
+        """Give the draws of some columns cut into blocks, each sorted by every column.
+
+        A model that looks at few of its columns needs tables for these alone.
+        """
+        key = (self.kind, *self.noise.shape, self.seed, columns.tobytes())
+        n_bytes = TABLE_BYTES * len(self) * len(columns)
+        made: Tables = _kept.get(key, lambda: _tables(self.noise[:, columns]), n_bytes)
+        return made
 
 
-@lru_cache(maxsize=8)
+def _tables(noise: NDArray[np.float64]) -> Tables:
+    n_draws, n_columns = noise.shape
+    n_words = 1 if n_draws <= 64 else 4 if n_draws <= 256 else 8
+    block = 64 * n_words
+    n_blocks = -(-n_draws // block)
+    # At a cache line, so that no set of draws lies across more lines than it must.
+    prefix = aligned(n_blocks * n_columns * (block + 1) * n_words)
+    prefix = prefix.reshape(n_blocks, n_columns, block + 1, n_words)
+    ranked = np.empty((n_blocks, n_columns, block + 1))
+    start = np.empty((n_blocks, n_columns, 4 * block), dtype=np.uint16)
+    steps = 0
+    for b in range(n_blocks):
+        part = np.ascontiguousarray(noise[b * block : (b + 1) * block].T)
+        order = np.argsort(part, axis=1, kind="stable")
+        steps = max(steps, prefix_tables(part, order, prefix[b], ranked[b], start[b]))
+    return Tables((0,) * n_words, prefix.reshape(n_blocks, -1), ranked, start, steps)
+
+
 def draw(kind: DrawKind, n_draws: int, n_features: int, seed: int) -> Draws:
     """Make draws, or take the ones made last time.
 
     A shorter sequence is the beginning of a longer one with the same seed.
     """
-    if kind == "gaussian":
-        # Row by row, so that a longer sequence begins with a shorter one.
-        noise = np.random.default_rng(seed).standard_normal((n_draws, n_features))
-    else:
-        noise = _sobol(n_draws, n_features, seed)
-    noise.flags.writeable = False
-    return Draws(kind, seed, noise)
+
+    def make() -> Draws:
+        if kind == "gaussian":
+            # Row by row, so that a longer sequence begins with a shorter one.
+            noise = np.random.default_rng(seed).standard_normal((n_draws, n_features))
+        else:
+            noise = _sobol(n_draws, n_features, seed)
+        noise.flags.writeable = False
+        return Draws(kind, seed, noise)
+
+    made: Draws = _kept.get((kind, n_draws, n_features, seed), make, 8 * n_draws * n_features)
+    return made
 
 
 def _sobol(n_draws: int, n_features: int, seed: int) -> NDArray[np.float64]:
@@ -129,8 +176,7 @@ def make_draws(
             f"{n_bytes / 2**30:.1f} GiB of tables; the maximum is {MOST_BYTES / 2**30:.0f}. "
             "Average several smaller runs with different rng instead."
         )
-    make = draw if n_bytes <= KEPT_BYTES else draw.__wrapped__
-    return make(kind, int(number), n_features, seed_of(rng))
+    return draw(kind, int(number), n_features, seed_of(rng))
 
 
 def seed_of(rng: int | np.random.Generator | None) -> int:

@@ -228,9 +228,11 @@ def _by_row(of: Callable[[Any, Any], T], model: Any, X: Any) -> tuple[T, tuple[s
     except InvalidInput:
         imported = import_model(model)
         reason = refusals(imported, X)
-        if not any(reason):
+        if not any(reason) and imported is model:
             raise
     # Not compared with the model's own library, which may refuse the whole table.
+    if not any(reason):
+        return of(imported, X), ()
     return of(imported, take(X, np.flatnonzero(np.array(reason) == ""))), tuple(reason)
 
 
@@ -250,15 +252,28 @@ def _open_parts(model: Any, X: Any, sigma: Any, scale: Any) -> Iterator[Probe]:
 
 
 def passes(
-    probe: Probe, tau: float, full: Draws, n_threads: int | None, *, staged: bool = True
+    probe: Probe,
+    tau: float,
+    full: Draws,
+    n_threads: int | None,
+    *,
+    staged: bool = True,
+    confirmed: bool = False,
 ) -> NDArray[np.bool_]:
-    """Tell which points of a probe pass the test, in stages or with all draws at once."""
+    """Tell which points of a probe pass the test, in stages or with all draws at once.
+
+    Where passing is to be `confirmed`, stages only rule points out: what passes has passed with all
+    draws. No point is measured twice with the same draws.
+    """
     passed = np.zeros(probe.n_rows, dtype=bool)
     undecided = np.arange(probe.n_rows)
     for n_stage in [n for n in STAGES if n < len(full)] if staged else []:
         result = measure(probe, undecided, full.first(n_stage), n_threads)
         passed[undecided] = result.value >= tau
         undecided = undecided[np.abs(result.value - tau) <= _doubt(result, tau)]
+    if confirmed:
+        passed[undecided] = True
+        undecided = np.flatnonzero(passed)
     passed[undecided] = measure(probe, undecided, full, n_threads).value >= tau
     return passed
 

@@ -122,8 +122,11 @@ class EnsembleProbe:
         """See `Probe`."""
         centre = np.empty((len(rows), 1))
         sums = np.zeros((len(rows), draws.n_runs, 2))
-        matrix, walk = self.matrix[rows], self.ensemble.walk
-        neighbourhood.moments(matrix, self.spread, walk, draws.tables, len(draws), centre, sums)
+        walk = self.ensemble.walk
+        # Noise on a column without splits changes no score.
+        matrix, spread = self.matrix[rows[:, None], walk.columns], self.spread[walk.columns]
+        tables = draws.tables(walk.columns)
+        neighbourhood.moments(matrix, spread, walk, tables, len(draws), centre, sums)
         return centre[:, 0], sums
 
 

@@ -63,11 +63,7 @@ class Noise:
         Stages only rule points out: what passes has passed with all draws.
         """
         draws = self._draws(probe.n_columns)
-        passed = passes(probe, tau, draws, n_threads, staged=self.staged)
-        if self.staged:
-            rows = np.flatnonzero(passed)
-            passed[rows] = measure(probe, rows, draws, n_threads).value >= tau
-        return passed
+        return passes(probe, tau, draws, n_threads, staged=self.staged, confirmed=True)
 
     def _draws(self, n_columns: int) -> Draws:
         return make_draws(self.draws, self.n_draws, n_columns, self.rng)

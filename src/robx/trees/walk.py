@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.kernels.neighbourhood import Walk
+from robx.kernels.neighbourhood import LEFT_LEAF, MISSING_LEFT, RIGHT_LEAF, Walk
 from robx.kernels.trees import depths
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def make_walk(e: TreeEnsemble, link: int) -> Walk:
     with np.errstate(over="ignore"):
         values = e.leaf_value[-1 - e.node_split[~is_split]].astype(np.float32)
     held[~is_split] = values.view(np.uint32)
-    left, right = at + 1, e.node_right[at]
-    leaves = ~is_split[left] + 2 * ~is_split[right]
-    nodes = np.stack([e.node_split[at], held[left], held[right], leaves], axis=1)
+    columns = np.unique(e.split_feature).astype(np.int64)
+    by_category = np.array([e.columns[j].is_category for j in columns], dtype=bool)
+    nodes = _nodes(e, at, held, columns).reshape(-1)
     first = e.tree_start[:-1]
     stumps = ~is_split[first]
     base = e.base.astype(np.float64)
@@ -46,20 +46,18 @@ def make_walk(e: TreeEnsemble, link: int) -> Walk:
     order = walked[np.argsort(e.tree_class[walked], kind="stable")]
     sizes = np.add.reduceat(is_split.astype(np.int64), first)[order]
     bounds = _group(sizes, e.tree_class[order])
-    by_category = np.array([column.is_category for column in e.columns], dtype=bool)
     walk = Walk(
-        first_split=e.first_split,
-        first_category=np.where(by_category, e.first_split[:-1], e.first_split[1:]),
-        threshold=e.split_threshold,
-        missing_left=e.split_missing_left,
-        category_row=e.split_category,
+        columns=columns,
+        by_category=by_category,
         category_bits=e.category_bits,
-        nodes=np.ascontiguousarray(nodes, dtype=np.uint32),
+        nodes=nodes,
+        thresholds=nodes.view(np.float64),
         roots=held[first[order]],
         group_start=np.array(bounds, dtype=np.int64),
         group_class=e.tree_class[order][bounds[:-1]].astype(np.int64),
         group_nodes=max((int(sizes[a:b].sum()) for a, b in pairwise(bounds)), default=0),
         base=base,
+        rounding=_rounding(e),
         divisor=e.divisor,
         slope=e.slope,
         link=link,
@@ -69,6 +67,36 @@ def make_walk(e: TreeEnsemble, link: int) -> Walk:
         if isinstance(part, np.ndarray):
             part.flags.writeable = False
     return walk
+
+
+def _rounding(e: TreeEnsemble) -> NDArray[np.float64]:
+    """How far two sums of a row's leaf values can be apart that are made in float32: (C,)."""
+    leaf = np.where(
+        e.node_split < 0, np.abs(e.leaf_value[np.minimum(e.node_split, -1) * -1 - 1]), 0
+    )
+    largest = np.maximum.reduceat(leaf, e.tree_start[:-1]).astype(np.float64)
+    total = np.abs(e.base).astype(np.float64)
+    np.add.at(total, e.tree_class, largest)
+    # Each addition, and each value, rounds by half a unit of what the sum can at most be.
+    return np.asarray(1.1 * 2 * (e.n_trees + 2) * 2.0**-24 * total)
+
+
+def _nodes(
+    e: TreeEnsemble, at: NDArray[np.intp], held: NDArray[np.uint32], columns: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Lay out split nodes as `Walk.nodes` has them: (I, 3) uint64."""
+    split, left, right = e.node_split[at], at + 1, e.node_right[at]
+    is_leaf = e.node_split < 0
+    flags = LEFT_LEAF * is_leaf[left] + RIGHT_LEAF * is_leaf[right]
+    flags += MISSING_LEFT * e.split_missing_left[split]
+    row = e.split_category[split]
+    nodes = np.empty((len(at), 3), dtype=np.uint64)
+    nodes.view(np.float64)[:, 0] = e.split_threshold[split]
+    nodes[row >= 0, 0] = row[row >= 0]
+    nodes[:, 1] = held[left] | (held[right].astype(np.uint64) << np.uint64(32))
+    place = np.searchsorted(columns, e.split_feature[split])
+    nodes[:, 2] = place.astype(np.uint64) | (flags.astype(np.uint64) << np.uint64(32))
+    return nodes
 
 
 def _group(sizes: NDArray[np.int64], classes: NDArray[np.int32]) -> list[int]:
