@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 import naive
 import robx
 from oracles import toy_data, with_missing
-from robx.robustness.draws import draw, make_draws
+from robx.robustness.draws import draw
 from speed import examples
 
 Floats = NDArray[np.float64]
@@ -384,13 +384,6 @@ def test_noise_without_bound_is_refused(sigma: float, scale: float) -> None:
 def test_noise_too_small_to_count_moves_nothing() -> None:
     result = robx.stability(MODELS["boosted"], X[:9], sigma=1e-310)
     assert (result.std == 0).all()
-
-
-def test_large_draws_are_not_kept() -> None:
-    make_draws("sobol", 1024, 4, 0)
-    kept = draw.cache_info().currsize
-    make_draws("sobol", 1024, 2000, 0)
-    assert draw.cache_info().currsize == kept
 
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars", "black box"])
