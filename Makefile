@@ -53,7 +53,7 @@ $(VENV)/experiments: $(VENV)/pip pyproject.toml
 	@touch $@
 
 demo: $(VENV)/demo
-	@$(BIN)/robx demo
+	@$(BIN)/robx demo --force
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses auto -m "not slow"
@@ -84,7 +84,7 @@ wheel: $(VENV)/pip
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -c constraints.txt --wheel-dir dist .
 	$(PYTHON) -m venv dist/venv
 	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
-	cd dist && venv/bin/robx demo
+	cd dist && venv/bin/robx demo --force
 
 bench: $(VENV)/test
 	$(BIN)/python -m benchmarks.stability

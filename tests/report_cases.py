@@ -36,6 +36,7 @@ OK, BEST, NONE, GAVE_UP, ACCEPTED = (
 )
 NO_POINT = "no point passed R >= 0.8; the best seen has R = 0.7"
 KEEPS = "no row of the support is accepted once it keeps "
+OBSTACLES = {2: ("age (fixed)", "amount (fixed, at most 3)"), 5: ("amount (fixed, at most 3)",)}
 #: Index, status, reason, savings after, amount after, score, stability.
 PEOPLE: list[tuple[str, Status, str, int, float, float, float]] = [
     ("ann", ACCEPTED, "", 0, 500, 0.9, 0.85),
@@ -72,6 +73,7 @@ def made(schema: Schema = SCHEMA, **changes: Any) -> Counterfactuals:
         "stability": np.array(stability),
         "n_changes": np.array([len(words) for words in schema.words(before, after)]),
         "norm": 1,
+        "obstacles": tuple(OBSTACLES.get(i, ()) for i in range(n)),
         "origin": {
             "model": {"digest": "abc123", "source": "XGBoost 3", "n_trees": 60, "kind": "trees"},
             "target": 1,

@@ -181,8 +181,15 @@ def _variable(field: str) -> str:
     return f"ROBX_{field.upper()}"
 
 
+def allow_more(field: str) -> str:
+    """Say how a limit is raised, in Python or for a command."""
+    return (
+        f"allow more with budget=robx.Budget({field}=...), or with the environment variable "
+        f"{_variable(field)}"
+    )
+
+
 def _exceeded(what: str, came: str, most: float, field: str) -> BudgetExceeded:
     return BudgetExceeded(
-        f"{what} {came}; at most {int(most):,} are allowed. If you trust it, allow more: "
-        f"budget=robx.Budget({field}=...) in Python, {_variable(field)}=... before a command."
+        f"{what} {came}; at most {int(most):,} are allowed. If you trust it, {allow_more(field)}."
     )

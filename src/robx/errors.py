@@ -10,9 +10,18 @@ from __future__ import annotations
 import sys
 import warnings
 
+#: A longer message is cut in its middle: what came may be of any length.
+LONGEST_MESSAGE = 1000
+
 
 class RobxError(Exception):
     """Base of every error that robx raises on purpose."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if len(text) <= LONGEST_MESSAGE:
+            return text
+        return f"{text[: LONGEST_MESSAGE - 300]} [...] {text[-280:]}"
 
 
 class InvalidInput(RobxError, ValueError):
@@ -43,13 +52,13 @@ class GuessedSchema(RobxWarning):
     """No schema was given, so what may change was guessed from the training table."""
 
 
+class WrongWayRound(RobxWarning):
+    """The target class may be the outcome that applicants want to avoid."""
+
+
 def warn_caller(message: str, category: type[RobxWarning]) -> None:
     """Warn at the line outside of robx that led here."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("robx."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-class WrongWayRound(RobxWarning):
-    """The target class may be the outcome that applicants want to avoid."""

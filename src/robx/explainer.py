@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import islice
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robx.answers import Counterfactuals, Status
-from robx.errors import InvalidInput, WrongWayRound
+from robx.errors import InvalidInput, WrongWayRound, warn_caller
 from robx.label_names import sense_of_class
 from robx.methods import Frugal, Method, MethodLike, alternatives, as_method
 from robx.modelfiles import with_categories
@@ -186,25 +185,23 @@ def _warn_of_names(problem: Problem, y_train: Any) -> None:
     if sense_of_class(None if name is None else str(name), target, others) != "bad":
         return
     instead = f"target={others[0]!r}" if len(others) == 1 else "target"
-    warnings.warn(
+    warn_caller(
         f"By its name, '{_wanted(problem, y_train)}' is an outcome that applicants want to avoid, "
         f"and it counts as accepted here. Pass {instead} if they do, or target={target!r} if they "
         "want it.",
         WrongWayRound,
-        stacklevel=3,
     )
 
 
 def _warn_of_all(answer: Counterfactuals) -> None:
     """Warn where everybody is accepted: nobody asks for answers then."""
     if len(answer) >= MANY and (answer.status == Status.ACCEPTED).all():
-        warnings.warn(
+        warn_caller(
             f"The model accepts all {len(answer)} applicants, so that none of them gets an answer. "
             f"This is nearly always the wrong way round: class {answer.origin['target']!r} counts "
             "as accepted here. If it is the outcome that applicants want to avoid, pass the other "
             "one as target.",
             WrongWayRound,
-            stacklevel=3,
         )
 
 

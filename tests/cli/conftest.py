@@ -24,10 +24,10 @@ def libraries_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask a library only once about the same file and rows: to start it takes seconds."""
 
     def once(ask: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(script: str, library: str, source: Path, *rows: object) -> Any:
-            key = (script, source.read_bytes(), pickle.dumps(rows))
+        def asked(script: str, library: str, source: Path, *rows: object, **given: object) -> Any:
+            key = (script, source.read_bytes(), pickle.dumps((rows, given)))
             if key not in SAID:
-                SAID[key] = ask(script, library, source, *rows)
+                SAID[key] = ask(script, library, source, *rows, **given)
             return SAID[key]
 
         return asked

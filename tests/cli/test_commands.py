@@ -52,6 +52,35 @@ def test_a_schema_is_shown_to_people(folder: Path, call: Run) -> None:
     assert "savings     integer" in call("schema", folder / "train.csv").out
 
 
+def test_a_guess_names_what_is_protected(call: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 200),
+            "age": rng.integers(20, 70, 200),
+            "wage": rng.integers(10, 90, 200),
+        }
+    )
+    table.to_csv(tmp_path / "train.csv", index=False)
+    ran = call("schema", tmp_path / "train.csv", "--out", tmp_path / "schema.yaml")
+    assert "protected features are sex (fixed), age (may only rise); all others" in ran.err
+    assert robx.Schema.load(tmp_path / "schema.yaml")["sex"].change == "none"
+    assert call("schema", tmp_path / "train.csv", "--quiet").err == ""
+
+
+def test_a_schema_that_is_left_out_is_remarked_on_once(
+    folder: Path, call: Run, model_and_data: list[object]
+) -> None:
+    ran = call("stability", *model_and_data)
+    assert ran.code == 0
+    assert ran.err.count("No schema was given, so it was guessed from the training table") == 1
+    assert "Warning" not in ran.err
+    assert "warn" not in ran.err
+    assert "No schema" not in call("stability", *model_and_data, "--quiet").err
+    stated = call("stability", *model_and_data, "--schema", folder / "schema.yaml")
+    assert "No schema" not in stated.err
+
+
 # --- stability ------------------------------------------------------------------------------------
 
 
@@ -189,3 +218,22 @@ def test_evaluate_compares_methods_after_a_change(
     table = pd.read_csv(out)
     whole = table[(table["seed"] == "all") & (table["metric"] == "validity")]
     assert [row["validity"] for row in rows] == [f"{value:.1%}" for value in whole["value"]]
+
+
+def test_a_key_tells_runs_apart_in_the_same_log(folder: Path, call: Run, tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    words = ["--model", folder / "model.ubj", "--data", folder / "train.csv", "--label", "good"]
+    words += ["--method", "nearest", "--change", "drop-rows", "--seeds", 1, "--models", 1]
+    words += ["--most", 3, "--log", log]
+
+    def lines(*more: object) -> int:
+        assert call("evaluate", *words, *more).code == 0
+        return len(log.read_text(encoding="utf-8").splitlines())
+
+    first = lines()
+    assert lines() == first  # nothing is computed again
+    assert lines("--key", "v2") > first
+    without = [word for word in words if word not in {"--log", log}]
+    ran = call("evaluate", *without, "--key", "v2")
+    assert ran.code == 2
+    assert "--key is for --log" in ran.err

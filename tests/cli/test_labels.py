@@ -49,3 +49,18 @@ def test_a_model_that_is_right_about_half_of_the_labels_is_taken(
     model: Path, call: Run, tmp_path: Path
 ) -> None:
     assert explain(call, model, tmp_path, 50).json["counts"] == {"ok": 3}
+
+
+def test_what_is_wrong_with_the_labels_is_not_said_of_the_target(
+    model: Path, call: Run, tmp_path: Path
+) -> None:
+    """The file only numbers its classes, and the table has words for them."""
+    TABLE.assign(paid=RIGHT.map({0: "no", 1: "yes"})).to_csv(tmp_path / "train.csv", index=False)
+    words = ["tau", "--model", model, "--data", tmp_path / "train.csv", "--label", "paid"]
+    ran = call(*words)
+    assert ran.code == 2
+    assert "must be one of The" not in ran.err
+    assert "The model file does not name its classes, so 'paid' must hold 0 and 1" in ran.err
+    ran = call("stability", "--model", model, "--data", tmp_path / "train.csv", "--target", "yes")
+    assert ran.code == 2
+    assert "Error: --target must be one of 0, 1. Got 'yes'." in ran.err

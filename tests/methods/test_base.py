@@ -240,6 +240,8 @@ def test_of_a_black_box_nothing_is_proved_but_what_stands_in_the_way_is_named() 
         assert answer.reason[0] == (
             "no row of the support is accepted once it keeps a (may only fall)"
         )
+        assert answer.obstacles == (("a (may only fall)",),)
+        assert robx.Counterfactuals.from_dict(answer.to_dict()).obstacles == answer.obstacles
     # With a higher gamma it is still the schema; where only gamma is in the way, it is not.
     asked = robx.NearestNeighbour(gamma=0.8).explain(problem, [[0.0, 0.0]])
     assert asked.status[0] == Status.INFEASIBLE

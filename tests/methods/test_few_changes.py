@@ -179,7 +179,24 @@ def test_groups_categories_and_missing_values_are_one_change_each() -> None:
                 lacking = case.applicants["income"].isna().to_numpy()
                 filled = answer.points["income"].notna().to_numpy() & lacking
                 kinds |= {"filled"} if filled.any() else set()
-    assert kinds >= {"home", "filled", "income"}
+    assert kinds >= {"filled", "income"}
+
+
+def test_a_one_hot_group_is_one_change() -> None:
+    rows = np.array([[a, *home] for a in range(10) for home in np.eye(3)])
+    model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(
+        rows, (rows[:, 0] >= 3) & (rows[:, 3] == 1)
+    )
+    features = (
+        robx.Feature("a", "integer"),
+        *(robx.Feature(f"home_{k}", "onehot", group="home") for k in "abc"),
+    )
+    problem = robx.Problem(model, rows, robx.Schema(features))
+    method = robx.Frugal(**QUICK, level=0.0, realism=None, max_changes=2)
+    answer = method.explain(problem, [[0.0, 1, 0, 0], [5.0, 1, 0, 0]])
+    assert answer.ok.all()
+    assert answer.n_changes.tolist() == [2, 1]
+    assert [line[-1] for line in answer.changes] == ["home: a → c"] * 2
 
 
 def test_what_follows_from_a_change_is_no_change_of_its_own() -> None:

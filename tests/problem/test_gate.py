@@ -41,11 +41,11 @@ def is_legal(problem: Problem, point: Floats, x: Floats) -> bool:
         if fixed or sorted(point[members]) != [0.0] * (len(members) - 1) + [1.0]:
             return False
     place = {name: j for j, name in enumerate(problem.names)}
-    totals = [
-        sum(c * point[place[name]] for name, c in relation.terms) - relation.bound
-        for relation in problem.schema.relations
-    ]
-    return not any(total > 1e-6 * (1 + np.nanmax(np.abs(point))) for total in totals)
+    for relation in problem.schema.relations:
+        terms = [c * point[place[name]] for name, c in relation.terms]
+        if sum(terms) - relation.bound > 1e-6 * (1 + sum(map(abs, terms))):
+            return False
+    return True
 
 
 def _may_hold(f: Feature, z: float, x: float, stored: Any, is_whole: bool) -> bool:
@@ -57,10 +57,19 @@ def _may_hold(f: Feature, z: float, x: float, stored: Any, is_whole: bool) -> bo
         return False
     if (f.low is not None and z < f.low) or (f.high is not None and z > f.high):
         return False
+    if not np.isnan(x) and moves_too_far(f, x, z):
+        return False
     if f.level_numbers:
         return z in [float(stored(level)) for level in f.level_numbers]
     step = f.resolution or (1.0 if f.kind == "integer" or is_whole else None)
     return step is None or abs(z - round(z / step) * step) <= 1e-6 * max(abs(z), 1.0)
+
+
+def moves_too_far(f: Feature, x: float, z: float) -> bool:
+    passed = [level for level in f.level_numbers if min(x, z) <= level <= max(x, z) and level != x]
+    far = len(passed) if f.kind == "ordinal" else abs(z - x) * (1 - 1e-6)
+    most = f.max_increase if z > x else f.max_decrease
+    return most is not None and far > most
 
 
 def wanted_of(problem: Problem, rng: np.random.Generator, n: int) -> Floats:

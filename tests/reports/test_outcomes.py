@@ -71,6 +71,17 @@ def test_reasons_are_grouped_and_obstacles_counted() -> None:
     assert found[0]["outcome"] == "Not feasible"
 
 
+def test_obstacles_are_data_and_not_read_from_the_reason() -> None:
+    odd = "no row of the support is accepted once it keeps a, b (c, d)"
+    some = replace(made(), reason=tuple(odd if r else "" for r in made().reason), obstacles=())
+    (group, *_) = reasons(some)
+    assert (group["reason"], group["obstacles"]) == (odd, [])
+    known = replace(some, obstacles=(("a, b (c, d)",),) * 8)
+    (group, *_) = reasons(known)
+    assert group["reason"] == "no row of the support is accepted once it keeps the rules"
+    assert group["obstacles"] == [{"what": "a, b (c, d)", "people": group["people"]}]
+
+
 def with_status(status: str) -> Counterfactuals:
     """Give answers in which cy has this status."""
     some = made()

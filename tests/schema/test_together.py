@@ -86,14 +86,15 @@ def test_chance_is_not_taken_for_a_rule() -> None:
         assert Schema.infer(table).together == ()
 
 
-def test_levels_that_nobody_has_are_not_guessed_about() -> None:
+def test_nobody_comes_to_have_a_level_of_which_it_is_not_known_what_goes_with_it() -> None:
     table = people()[["education", "years"]]
     table["education"] = pd.Categorical(table["education"], [*GRADES, "Doctorate"])
-    assert Schema.infer(table).together == ()
-    declared = Schema.infer(table).override(together=[["education", "years"]]).fit(table)
+    every = [Feature("education", "categorical", levels=(*GRADES, "Doctorate")), Feature("years")]
+    schema = Schema(every, together=[["education", "years"]]).fit(table)
     own = table[:1]
     asked = own.assign(education=pd.Categorical(["Doctorate"], [*GRADES, "Doctorate"]))
-    assert declared.violations(asked, own) == [["years (goes with education)"]]
+    assert schema.violations(asked, own) == [["years (goes with education)"]]
+    assert schema.project(asked, own).equals(own)
 
 
 # --- points ---------------------------------------------------------------------------------------
@@ -181,6 +182,13 @@ def test_relations_may_name_what_follows() -> None:
     assert tied.violations(SCHEMA.project(own.assign(education="Masters"), own), own) == [
         ["years <= 13"]
     ]
+
+
+def test_a_relation_that_binds_what_follows_leaves_people_where_they_are() -> None:
+    tied = SCHEMA.override(relations=["years <= 13"])
+    own = person(1)
+    assert tied.project(own.assign(education="Masters"), own).equals(own)
+    assert tied.project(own.assign(education="Bachelors"), own)["years"].tolist() == [13]
 
 
 @examples(200)

@@ -241,3 +241,21 @@ def test_more_categories_than_can_be_held_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(build, "MOST_WORDS", 3)
     with pytest.raises(robx.UnsupportedModel, match=r"would take more than 512 MB\."):
         assembled(by_category([0]), by_category([1]), columns=BY_CODE)
+
+
+def test_the_columns_are_looked_at_once_and_not_for_every_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = 0
+
+    def is_category(column: Column) -> bool:
+        nonlocal asked
+        asked += 1
+        return column.n_codes > 0
+
+    monkeypatch.setattr(Column, "is_category", property(is_category))
+    columns = [Column(str(j)) for j in range(50)]
+    assembled(stump_of(), columns=columns)
+    for_one, asked = asked, 0
+    assembled(*[stump_of()] * 200, columns=columns)
+    assert asked == for_one

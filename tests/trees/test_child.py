@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -9,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 import robx
+from model_files import save_catboost
 from robx.trees import child
 
 BUDGET = robx.Budget()
@@ -151,7 +156,8 @@ def test_a_script_that_does_not_end_is_stopped(source: Path) -> None:
     with pytest.raises(
         robx.BudgetExceeded,
         match=r"^numpy did not finish with 'model\.cbm' in 1 s; it was stopped\. If you trust the "
-        r"file, allow more time: budget=robx\.Budget\(max_seconds=\.\.\.\) in Python, ",
+        r"file, allow more with budget=robx\.Budget\(max_seconds=\.\.\.\), or with the "
+        r"environment variable ROBX_MAX_SECONDS\.$",
     ):
         child.convert("while True: pass", "numpy", source, robx.Budget(max_seconds=1))
 
@@ -171,3 +177,84 @@ def test_without_the_library_a_file_cannot_be_read_and_nobody_can_be_asked(sourc
     assert (
         child.score("scores = [0.5]", "no_such_library", source, np.zeros((1, 1)), BUDGET) is None
     )
+
+
+# --- rows are personal data -----------------------------------------------------------------------
+
+
+def test_while_the_library_has_the_rows_no_folder_knows_them(source: Path, scratch: Path) -> None:
+    script = f"""
+open_files = [os.readlink(f"/proc/self/fd/{{fd}}") for fd in (0, 1, 2)]
+named = [path for path in open_files if os.path.exists(path)]
+scores = [len(X), len(named), len(os.listdir({str(scratch)!r}))]
+"""
+    scores = child.score(script, "numpy", source, np.zeros((7, 2)), BUDGET)
+    assert scores is not None
+    assert scores.tolist() == [7, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [1.5, None], "b": pd.Categorical(["x", "y"], ["z", "y", "x"])}),
+        pd.DataFrame({0: [1, 2], 1: [True, False]}),
+        pd.DataFrame({"a": pd.array([1, None], "Int64"), "b": pd.array([0.5, None], "Float32")}),
+    ],
+    ids=["categories", "numbers", "nullable"],
+)
+def test_a_frame_arrives_as_it_was(frame: pd.DataFrame, source: Path) -> None:
+    wanted = [(str(n), str(dtype)) for n, dtype in frame.dtypes.items()]
+    listed = {n: list(frame[n].cat.categories) for n in frame if frame[n].dtype == "category"}
+    script = f"""
+assert [(str(n), str(dtype)) for n, dtype in X.dtypes.items()] == {wanted!r}, X.dtypes
+assert {{n: list(X[n].cat.categories) for n in X if X[n].dtype == "category"}} == {listed!r}
+scores = X.isna().sum(axis=1)
+"""
+    scores = child.score(script, "numpy", source, frame, BUDGET)
+    assert scores is not None
+    assert scores.tolist() == frame.isna().sum(axis=1).tolist()
+
+
+def test_what_is_given_beside_the_rows_travels_as_data(source: Path) -> None:
+    word = "'; raise SystemExit(3) #" * 100_000
+    script = "scores = [len(given['word'])] * len(X)"
+    scores = child.score(script, "numpy", source, np.zeros((2, 1)), BUDGET, word=word)
+    assert scores is not None
+    assert scores.tolist() == [len(word)] * 2
+
+
+IMPORT = """
+import sys
+import numpy as np
+import robx
+rows = np.random.default_rng(0).random((500, 4))
+robx.import_model(sys.argv[1], X=rows)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_import_leaves_nothing_behind(how: signal.Signals, tmp_path: Path) -> None:
+    model = tmp_path / "model.cbm"
+    save_catboost()(model)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    parent = subprocess.Popen(
+        [sys.executable, "-c", IMPORT, str(model)],
+        env={**os.environ, "TMPDIR": str(folder)},
+        cwd=tmp_path,
+    )
+    scoring: list[psutil.Process] = []
+    while not scoring:
+        assert parent.poll() is None, "it ended before the library had the rows"
+        scoring = [
+            one
+            for one in psutil.Process(parent.pid).children()
+            if one.status() != psutil.STATUS_ZOMBIE and "predict_proba" in " ".join(one.cmdline())
+        ]
+        assert list(folder.iterdir()) == []
+    parent.send_signal(how)
+    parent.wait()
+    psutil.wait_procs(scoring, timeout=60)
+    assert list(folder.iterdir()) == []
+    assert {file.name for file in tmp_path.iterdir()} == {"model.cbm", "scratch", "temporary"}

@@ -19,6 +19,7 @@ import robx
 from oracles import toy_data
 from robx.trees import TreeEnsemble
 from robx.trees import xgboost as xgboost_parser
+from robx.trees.targets import UnknownTarget, choose_target
 from speed import slow_but
 
 X, Y = toy_data(150, 4)
@@ -394,3 +395,36 @@ def test_a_table_that_does_not_fit_is_an_error_before_anybody_is_asked(
     monkeypatch.setattr(model, "predict_proba", lambda rows: pytest.fail("it was asked"))
     with pytest.raises(robx.InvalidInput, match="X lacks 1 of the model's columns: 'd'"):
         robx.import_model(model, X=FRAME.drop(columns="d"))
+
+
+@pytest.mark.parametrize("target", [None, "none of them"])
+def test_a_few_of_many_classes_are_listed_and_all_are_at_hand(target: Any) -> None:
+    names = [f"class {k}" for k in range(10_000)]
+    with pytest.raises(
+        UnknownTarget, match=r"one of .*'class 0', 'class 1', .*'class 7' and 9992 more\."
+    ) as caught:
+        choose_target(target, names)
+    assert len(str(caught.value)) < 300
+    assert caught.value.classes == tuple(names)
+    assert pickle.loads(pickle.dumps(caught.value)).classes == tuple(names)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(),
+        HistGradientBoostingClassifier(),
+        xgb.XGBClassifier(),
+        lgb.LGBMClassifier(),
+        cb.CatBoostClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_that_is_not_fitted_is_refused_alike(model: Any) -> None:
+    name = type(model).__name__
+    with pytest.raises(
+        robx.InvalidModel,
+        match=rf"^The {name} is not fitted: train it, with fit\(X, y\), before it is imported or "
+        r"saved\.$",
+    ):
+        robx.import_model(model)

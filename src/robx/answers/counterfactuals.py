@@ -63,6 +63,9 @@ class Counterfactuals:
         How many retrained models accept each answer; `robx.certify` adds it.
     alternatives : Counterfactuals each, optional
         Other answers, which each change other features; see `robx.alternatives`.
+    obstacles : n tuples of str, or empty
+        The rules that stand in the way of an answer, each as the reason names it at its end; empty
+        where it names none.
     origin : mapping
         Where they come from, in plain values: the model, what counts as accepted, versions. From
         `robx.explain` also: the outcome that applicants want, whether the schema was given or
@@ -88,6 +91,7 @@ class Counterfactuals:
     certificate: Certificate | None = None
     alternatives: tuple[Counterfactuals, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    obstacles: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
 
     # --- views -----------------------------------------------------------------------------------
 

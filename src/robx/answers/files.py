@@ -53,6 +53,7 @@ def to_plain(answers: Counterfactuals) -> dict[str, Any]:
         "points": pack(answers.points),
         "status": [str(status) for status in answers.status],
         "reason": list(answers.reason),
+        "obstacles": [list(names) for names in answers.obstacles],
         **{name: _without_nan(getattr(answers, name)) for name in NUMBERS},
         "changes": [list(change) for change in answers.changes],
         "base": None if answers.base is None else to_plain(answers.base),
@@ -104,10 +105,12 @@ def from_plain(
                 from_plain(cls, one, depth + 1, budget) for one in plain.get("alternatives", ())
             ),
             origin=checked_origin(plain.get("origin", {})),
+            obstacles=tuple(tuple(map(str, names)) for names in plain.get("obstacles", ())),
         )
         check_norm(made.norm, "Counterfactuals")
         lengths = [len(made.reason), *map(count_rows, (made.applicants, made.points))]
         lengths += [len(other) for other in made.alternatives]
+        lengths += [len(made.obstacles)] if made.obstacles else []
         lengths += [len(made.certificate.covers)] if made.certificate else []
         numbers = [*(getattr(made, name) for name in NUMBERS), *made.measured.values()]
         shapes = [values.shape for values in numbers]
@@ -124,8 +127,8 @@ def from_plain(
 # --- files ----------------------------------------------------------------------------------------
 
 
-def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> int:
-    """Write answers in the form that the file's ending names; count as `write_table` does."""
+def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> None:
+    """Write answers in the form that the file's ending names."""
     file = check_path(path)
     if file.suffix == ".json":
         with atomically(file) as temporary:
@@ -133,8 +136,7 @@ def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> int:
     elif file.suffix == ".parquet":
         _write_parquet(answers, file)
     else:
-        return write_table(answers.table, file)
-    return 0
+        write_table(answers.table, file)
 
 
 def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:

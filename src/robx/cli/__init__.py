@@ -9,7 +9,6 @@ they run, so that ``robx --help`` is fast.
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import click
 
 import robx
-from robx.cli.process import discard_output, leave, set_up, stop_code
+from robx.cli.process import discard_output, flush_output, leave, set_up, stop_code
 from robx.cli.screen import remark, warnings_as_remarks
 from robx.cli.wording import in_options
 from robx.errors import RobxError
@@ -59,9 +58,9 @@ class Commands(click.Group):
         """See `click.Group`."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            if discard_output() is None:
+            flush_output()
+        except BrokenPipeError as error:
+            if not discard_output(error):
                 raise
             return 0  # the reader of our output, such as `head`, has stopped
         return result
@@ -108,9 +107,8 @@ def run(arguments: list[str] | None = None) -> int:
         return BAD_INPUT
     except (RobxError, OSError) as error:
         said = in_options(_one_line(error)) if isinstance(error, RobxError) else _one_line(error)
-        if isinstance(error, OSError) and (broken := discard_output()) is not None:
-            what = (broken.strerror or str(broken)).rstrip(".")
-            said = f"Standard output cannot be written: {what}. Redirect it to another file."
+        if isinstance(error, OSError) and discard_output(error):
+            said = f"Standard output cannot be written: {error.strerror}. Redirect it elsewhere."
         remark(f"Error: {said}")
         return BAD_INPUT
     except SystemExit:  # click's, where the reader of the help has stopped

@@ -2,51 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import robx
 from robx.cli.options import takes
 from robx.cli.outputs import NewFolder, WritingCommand
-from robx.cli.screen import remark, show_table
+from robx.cli.screen import aligned, remark
 
 if TYPE_CHECKING:
     import pandas as pd
 
-N_TODAY, N_LATER, N_SEEN_LATER, N_MODELS = 350, 350, 300, 20
+    from robx.cli.demo_case import Case
+
 LABEL, ID = "good", "applicant"
 FORMATS = {"cost": ".2f", "changes": ".1f", "still accepted": ".1%", "inliers (LOF)": ".2f"}
-ADVICE = """\
-(The model has learned from this data that no account is better than a poor one. To rule out such
-advice, let checking only increase in the schema.)
-"""
-WRITTEN = (
-    "model.skops",
-    "new-model.skops",
-    "train.csv",
-    "applicants.csv",
-    "schema.yaml",
-    "recourse.json",
-    "report.html",
+FILES = (
+    *("model.skops", "new-model.skops", "train.csv", "applicants.csv", "schema.yaml"),
+    *("recourse.json", "report.html"),
 )
 NEXT = """
 Wrote {folder}: model.skops, new-model.skops, train.csv, applicants.csv, schema.yaml, recourse.json
 and report.html, which opens in any browser. Try the other commands on these files:
 
   cd {folder}
-  robx explain --model model.skops --data train.csv --label {label} --applicants applicants.csv \\
-      --id {id} --schema schema.yaml --max-changes 2 --out mine.json
-  robx report mine.json --out mine.html
-  robx check --model new-model.skops mine.json"""
-
-
-class Rows(NamedTuple):
-    """A table and its labels."""
-
-    X: pd.DataFrame
-    y: pd.Series[Any]
+  {robx} explain --model model.skops --data train.csv --label {label} --applicants applicants.csv \\
+      --id {id} --schema schema.yaml --level 0.5 --max-changes 2 --out mine.json
+  {robx} report mine.json --new-model new-model.skops --out mine.html
+  {robx} check new-model.skops mine.json"""
 
 
 @click.command(
@@ -55,7 +44,7 @@ class Rows(NamedTuple):
 @click.option(
     "--out",
     "folder",
-    type=NewFolder(*WRITTEN),
+    type=NewFolder(*FILES),
     default="robx-demo",
     help="Folder for the report and the other files.",
 )
@@ -71,32 +60,34 @@ def demo(folder: str, quiet: bool) -> None:
       robx demo
       robx demo --out somewhere
     """
-    today, later, new, schema = _german()
+    from robx.cli import demo_case
+
+    case = demo_case.german()
+    today, new = case.today, case.new
     remark("(The first run on a machine compiles code, which takes some seconds.)\n", quiet=quiet)
     click.echo(
         f"A model of German Credit is trained on {len(today.X)} people. {len(new.X)} others apply. "
         "This may change:\n"
     )
-    click.echo(f"{schema.fit(today.X)}\n")
-    model = _trained(today, N_TODAY)
-    answer = robx.explain(model, today.X, new.X, y_train=today.y, schema=schema)
-    click.echo(f"{answer}\nEach answer must pass this test: {answer.settings['tau_reason']}.\n")
+    click.echo(f"{case.schema.fit(today.X)}\n")
+    model = demo_case.trained(today, demo_case.N_TODAY)
+    answer = robx.explain(
+        model, today.X, new.X, y_train=today.y, schema=case.schema, level=demo_case.LEVEL
+    )
+    click.echo(f"{_answered(answer)}\n")
     for i in answer.ok.nonzero()[0][:3]:
         click.echo(f"Applicant {new.X.index[i]}: {answer.words(int(i))}\n")
-    click.echo(ADVICE)
 
-    judges = [_trained(later, N_SEEN_LATER, seed) for seed in range(1, N_MODELS + 1)]
+    judges = demo_case.new_models(case.later)
     click.echo(
-        f"Now the model is trained again {len(judges)} times, each time on {N_SEEN_LATER} of "
-        f"{len(later.X)} other people:\n"
+        f"Now the model is trained again {len(judges)} times, each time on "
+        f"{demo_case.N_SEEN_LATER} of {len(case.later.X)} other people:\n"
     )
-    problem = robx.Problem(model, today.X, schema)
-    table = _evaluation(problem, model, today, new, judges)
-    show_table(_shown(table), FORMATS, indent="  ")
-    click.echo(
-        "\n(Cost and the figures after it are means over those whom all three methods answer.)"
-    )
-    _write(Path(folder), model, judges[0], today, new, schema, answer)
+    problem = robx.Problem(model, today.X, case.schema)
+    table = demo_case.evaluated(problem, model, case, judges)
+    _show(demo_case.figures(table))
+    _show_splits()
+    _write(Path(folder), model, judges[0], case, answer, quiet=quiet)
     robx.report(
         answer,
         checks=[robx.check(answer, judges[0])],
@@ -104,77 +95,97 @@ def demo(folder: str, quiet: bool) -> None:
         stability=robx.plots.stability_table(problem, today.X),
         title="Recourse for German Credit",
     ).save(Path(folder) / "report.html")
-    remark(NEXT.format(folder=folder, label=LABEL, id=ID), quiet=quiet)
+    told = {"folder": folder, "label": LABEL, "id": ID, "robx": started_by(Path(folder))}
+    remark(NEXT.format(**told), quiet=quiet)
 
 
-def _german() -> tuple[Rows, Rows, Rows, robx.Schema]:
-    """Split the data: who trains the model today, who trains it later, and who applies."""
-    import numpy as np
-
-    X, y, schema = robx.datasets.load_german()
-    order = np.random.default_rng(0).permutation(len(X))
-    ends = (N_TODAY, N_TODAY + N_LATER)
-    parts = [Rows(X.iloc[rows], y.iloc[rows]) for rows in np.split(order, ends)]
-    return parts[0], parts[1], parts[2], schema
-
-
-def _trained(data: Rows, n_rows: int, seed: int = 0) -> Any:
-    """Train a model, on a random choice of the rows where there are more."""
-    import numpy as np
-    from sklearn.ensemble import HistGradientBoostingClassifier as Trees
-
-    rows = np.arange(n_rows)
-    if n_rows < len(data.X):
-        rows = np.random.default_rng(seed).choice(len(data.X), n_rows, replace=False)
-    model = Trees(max_iter=60, max_depth=3, learning_rate=0.15, random_state=seed)
-    return model.fit(data.X.iloc[rows], data.y.iloc[rows])
+def _answered(answer: robx.Counterfactuals) -> str:
+    """Say how many are answered, and what that means for the others."""
+    n_declined = len(answer) - int((answer.status == robx.Status.ACCEPTED).sum())
+    return (
+        f"The model declines {n_declined} of them. {int(answer.ok.sum())} get an answer that "
+        f"passes this test: {answer.settings['tau_reason']}. The others are shown the best change "
+        "that was found, without a promise, or why there is none."
+    )
 
 
-def _evaluation(
-    problem: robx.Problem, model: Any, today: Rows, new: Rows, judges: list[Any]
-) -> pd.DataFrame:
-    """Have the new models judge the answers of three methods."""
-    # As `robx.explain` does: of the models that it trains, the first 16 help to search.
-    searching = list(robx.retrainings(model, *today, n_models=16))
-    methods = {
-        "Nearest neighbour": robx.NearestNeighbour(),
-        "RobX": robx.RobX(),
-        "Frugal": robx.Frugal(models=searching),
-    }
-    table = robx.evaluate(problem, methods, judges, applicants=new.X, common=True, progress=False)
-    return table.assign(scenario=f"{len(judges)} new models")
+def _show(lines: pd.DataFrame) -> None:
+    """Print the figures of three methods; they are for people, also in a pipe."""
+    lines = lines.rename(columns={"lof": "inliers (LOF)"})
+    cells = [
+        [
+            str(method),
+            f"{row['answered']:.0f} of {row['declined']:.0f}",
+            *(format(row[name], how) for name, how in FORMATS.items()),
+        ]
+        for method, row in lines.iterrows()
+    ]
+    _print(["method", "answered", *FORMATS], cells)
+    click.echo(
+        "\n(Figures after the second column are means over those whom the method answers.)\n"
+    )
 
 
-def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Give the figures that the demo shows, under plain names."""
-    lines = table[table["seed"] == "all"].pivot_table("value", "method", "metric", sort=False)
-    asked = lines["n_applicants"].astype(int)
-    answered = (lines["coverage"] * asked).round().astype(int)
-    named = {"cost_l1": "cost", "n_changes": "changes", "validity": "still accepted"}
-    shown = lines.rename(columns={**named, "lof": "inliers (LOF)"})[list(FORMATS)]
-    shown.insert(0, "answered", [f"{n} of {m}" for n, m in zip(answered, asked, strict=True)])
-    return shown.rename_axis(index="method", columns="").reset_index()
+def _show_splits() -> None:
+    """Print how it came out on other splits of the data, from a file in the package."""
+    import pandas as pd
+
+    from robx.metrics import percent
+
+    splits = pd.read_csv(Path(__file__).with_name("demo_splits.csv"))
+    splits["answered"] = splits["answered"] / splits["declined"]
+    n = splits["split"].nunique()
+    click.echo(f"This is one split of the data. On {n} splits, the mean and the range are:\n")
+    shown = {"answered": percent, "cost": "{:.2f}".format, "still accepted": percent}
+    cells = []
+    for method, rows in splits.groupby("method", sort=False):
+        cells.append([str(method), *(_range(rows[name], say) for name, say in shown.items())])
+    _print(["method", *shown], cells)
+
+
+def _range(values: Any, say: Callable[[float], str]) -> str:
+    return f"{say(values.mean())} ({say(values.min())} to {say(values.max())})"
+
+
+def _print(names: list[str], cells: list[list[str]]) -> None:
+    for line in aligned(names, cells, [False] + [True] * (len(names) - 1), 100):
+        click.echo(f"  {line}")
+
+
+def started_by(folder: Path) -> str:
+    """Give the words that start robx as it was started, from within a folder."""
+    own, found = Path(sys.argv[0]), shutil.which("robx")
+    is_module = own.name == "__main__.py"
+    bin_folder = Path(sys.executable).parent if is_module else own.resolve().parent
+    if found is not None and Path(found).resolve().parent == bin_folder.resolve():
+        return "robx"
+    start = Path(sys.executable) if is_module else own
+    there = str(start.absolute())
+    words = min(os.path.relpath(there, folder.absolute()), there, key=len)
+    return f"{words} -m robx" if is_module else words
 
 
 def _write(
     folder: Path,
     model: Any,
     new_model: Any,
-    today: Rows,
-    new: Rows,
-    schema: robx.Schema,
+    case: Case,
     answer: robx.Counterfactuals,
+    *,
+    quiet: bool,
 ) -> None:
     """Write files that the other commands take."""
     import skops.io
 
     from robx.files import atomically, write_table
 
+    if any((folder / name).exists() for name in FILES):
+        remark(f"\nThe files of an earlier demo in {folder} are replaced.", quiet=quiet)
     folder.mkdir(parents=True, exist_ok=True)
     for name, one in (("model", model), ("new-model", new_model)):
         with atomically(folder / f"{name}.skops", private=False) as file:
             skops.io.dump(one, file)
-    write_table(today.X.assign(**{LABEL: today.y}), folder / "train.csv")
-    write_table(new.X.rename_axis(ID).reset_index(), folder / "applicants.csv")
-    schema.save(folder / "schema.yaml")
+    write_table(case.today.X.assign(**{LABEL: case.today.y}), folder / "train.csv")
+    write_table(case.new.X.rename_axis(ID).reset_index(), folder / "applicants.csv")
+    case.schema.save(folder / "schema.yaml")
     answer.save(folder / "recourse.json")

@@ -11,6 +11,7 @@ from robx.cli.inputs import Inputs, made_method, with_inputs
 from robx.cli.options import FILE, METHODS, POSITIVE, MethodName, number_of_models, takes
 from robx.cli.outputs import WritingCommand
 from robx.cli.screen import show_records, shows_progress, write_table
+from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
     from robx import Rehearsal
@@ -56,6 +57,12 @@ CHANGES: dict[str, tuple[Any, ...]] = {
 @click.option(
     "--log", type=FILE, help="File that records progress, .jsonl: a stopped run continues from it."
 )
+@click.option(
+    "--key",
+    default="",
+    help="Text that tells this run from others with the same --log: change it after a change of "
+    "code or data that the log cannot notice.",
+)
 @takes("json")
 @with_inputs
 def evaluate(
@@ -67,6 +74,7 @@ def evaluate(
     most: int | None,
     out: str | None,
     log: str | None,
+    key: str,
     as_json: bool,
 ) -> None:
     """Measure how many answers of each method still hold after the model changes.
@@ -80,7 +88,10 @@ def evaluate(
       robx evaluate --model model.ubj --params params.yaml --data train.csv --label good
       robx evaluate --model model.txt --data train.csv --label good \\
           --method robx --method frugal --change other-half --seeds 5 --out table.csv
+      robx evaluate --model model.txt --data train.csv --label good --log run.jsonl --key v2
     """
+    if key and log is None:
+        raise InvalidInput("--key is for --log, which names the file that records progress.")
     inputs.wanted.refuse_bad()
     study = robx.Study(
         inputs.estimator,
@@ -98,6 +109,7 @@ def evaluate(
         seeds=seeds,
         n_models=n_models,
         log=log,
+        key=key,
         progress=shows_progress(inputs.quiet),
     )
     write_table(table, out, quiet=inputs.quiet)

@@ -71,18 +71,20 @@ def explain(
 ) -> None:
     """Tell declined applicants what to change, so that it holds after a retraining.
 
-    With --label, or with six or more models in --retrained, every answer is certified.
+    With --label, or with six or more models in --retrained, every answer is certified. The outcome
+    that applicants want is 1, or the second of two classes, unless --target names another one; the
+    command says which it takes, and asks if labels do not tell.
 
     \b
     Examples
-      robx explain --model model.ubj --data train.csv --label good \\
-          --applicants declined.csv --schema schema.yaml --out recourse.json
-      robx explain --model model.txt --data train.csv --applicants declined.csv \\
-          --method robx --tau 0.7 --out recourse.csv
+      robx explain --model model.ubj --params params.yaml --data train.csv --label good \\
+          --applicants declined.csv --id id --schema schema.yaml --out recourse.json
+      robx explain --model model.txt --data train.csv --label default --target 0 \\
+          --applicants declined.csv --method robx --tau 0.7 --out recourse.csv
       robx explain --model model.skops --data train.csv --label good \\
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
-    from robx.answers.files import check_path, save
+    from robx.answers.files import check_path
 
     if retrained and (inputs.label is not None or len(retrained) < MIN_MODELS):
         raise InvalidInput(
@@ -116,7 +118,7 @@ def explain(
     )
     answer = _noted(answer, inputs)
     _refuse_unreached(answer, parameters["tau"])
-    write(lambda file: save(answer, file), out, quiet=inputs.quiet)
+    write(answer.save, out, quiet=inputs.quiet)
     _show(answer, as_json=as_json, is_written=out is not None, quiet=inputs.quiet)
 
 

@@ -50,7 +50,8 @@ HELP = {
     "id": "Column that identifies the applicants.",
     "schema": "File that says what may change, as `robx schema` writes it. Without it, the schema "
     "is guessed from --data.",
-    "target": "Outcome that counts as accepted. Default: the second of two classes.",
+    "target": "Outcome that applicants want, which counts as accepted. Default: 1, or the second "
+    "of two classes, unless its name is that of a bad outcome.",
     "threshold": "A score above this is accepted.",
     "params": "File with the model's hyperparameters, .yaml or .json, to train it again. Files of "
     "XGBoost do not contain them.",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from robx.cli.screen import either
+from robx.cli.screen import either, json_only
 from robx.errors import InvalidInput
 
 
@@ -75,7 +76,8 @@ class WritingCommand(click.Command):
                 written += [(param.opts[0], file) for file in param.type.files(value)]
         for place, (option, file) in enumerate(written):
             _check(option, file, [*read, *written[:place]], force=force)
-        return super().invoke(ctx)
+        with json_only(bool(ctx.params.get("as_json"))):
+            return super().invoke(ctx)
 
     def _files_read(self, ctx: click.Context) -> Iterator[tuple[str, Path]]:
         for param in self.params:
@@ -109,5 +111,5 @@ def _is_same(one: Path, other: Path) -> bool:
     """Whether two paths are one file, whatever links lead there."""
     try:
         return one.samefile(other)
-    except (OSError, ValueError):  # one of them is not there
-        return one.resolve() == other.resolve()
+    except OSError:  # one of them is not there
+        return os.path.realpath(one) == os.path.realpath(other)

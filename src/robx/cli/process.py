@@ -6,17 +6,16 @@ Only the command installs handlers of signals. A program that imports robx keeps
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import sys
-import warnings
+import traceback
 from contextlib import suppress
-from typing import Any, NoReturn, TextIO
+from pathlib import Path
+from typing import NoReturn
 
 import click
-
-from robx.cli.screen import remark
-from robx.errors import RobxWarning
 
 #: What a shell adds to the number of the signal that ended a process.
 BY_SIGNAL = 128
@@ -32,12 +31,13 @@ class Stopped(KeyboardInterrupt):
 
 
 def set_up() -> None:
-    """Make signals clean up, warnings remarks, and outputs exist."""
+    """Make signals clean up, outputs exist, and a library say less."""
     for name in ("SIGTERM", "SIGHUP"):  # of which Windows has one
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # else as in nohup
             signal.signal(number, _stop)
-    warnings.showwarning = _show_warning
+    # For users without a home it describes its temporary folder, which it removes.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us: nobody listens
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
@@ -62,34 +62,28 @@ def leave(code: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
     atexit._run_exitfuncs()
+    _end_children()
     os._exit(code)
 
 
-def discard_output() -> OSError | None:
-    """Give what is wrong with standard output, if it cannot be written, and write no more to it."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
+def _end_children() -> None:
+    """End what a library runs, as when the signal came just as it was started (on Linux)."""
+    for file in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return error
-    return None
+            for child in file.read_text().split():
+                os.kill(int(child), signal.SIGTERM)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Show warnings of robx as remarks; for users, others are as Python shows them."""
-    if issubclass(category, RobxWarning):
-        context: Any = click.get_current_context(silent=True)
-        remark(str(message), quiet=bool(context and context.params.get("quiet")))
-    else:
-        _python_shows(message, category, filename, lineno, file, line)
+def flush_output() -> None:
+    """Write what was printed, to learn whether that can be done."""
+    sys.stdout.flush()
 
 
-_python_shows = warnings.showwarning
+def discard_output(error: OSError) -> bool:
+    """Tell whether an error is that of standard output; if so, nothing more is written to it."""
+    last = traceback.extract_tb(error.__traceback__)[-1].name
+    if last not in {click.echo.__name__, flush_output.__name__}:
+        return False
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True

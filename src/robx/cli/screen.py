@@ -13,17 +13,19 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import Any, TextIO
 
 import click
 
-from robx import parameters
+from robx.cli.wording import in_options
 from robx.errors import RobxWarning
 
 ELLIPSIS = "…"
 #: A column that is cut keeps at least so many letters.
 MIN_WIDTH = 12
+#: Standard output, while it is kept for JSON.
+_for_json: list[TextIO] = []
 
 
 def remark(text: str, *, quiet: bool = False) -> None:
@@ -45,7 +47,10 @@ def warnings_as_remarks() -> Iterator[None]:
         elif str(message) not in shown:
             shown.add(str(message))
             context = click.get_current_context(silent=True)
-            remark(str(message), quiet=context is not None and bool(context.params.get("quiet")))
+            remark(
+                in_options(str(message)),
+                quiet=context is not None and bool(context.params.get("quiet")),
+            )
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", RobxWarning)
@@ -54,21 +59,10 @@ def warnings_as_remarks() -> Iterator[None]:
 
 
 def write(save: Callable[[str], object], path: str | None, *, quiet: bool) -> None:
-    """Write a file, if one is named, and say so.
-
-    `save` may count the texts that were escaped.
-    """
-    if path is None:
-        return
-    n_escaped = save(path)
-    remark(f"Wrote {path}.", quiet=quiet)
-    if n_escaped:
-        many = f"{n_escaped} texts in it begin" if n_escaped != 1 else "A text in it begins"
-        remark(
-            f"{many} as a formula does. An apostrophe stands before each, so that no spreadsheet "
-            "runs it; `robx check` reads it without. A .parquet file holds all text as it is.",
-            quiet=quiet,
-        )
+    """Write a file, if one is named, and say so."""
+    if path is not None:
+        save(path)
+        remark(f"Wrote {path}.", quiet=quiet)
 
 
 def write_table(table: Any, path: str | None, *, quiet: bool) -> None:
@@ -102,12 +96,29 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b and 2 more'
     """
+    from robx import parameters
+
     return parameters.listed([*names], most, str)
+
+
+@contextmanager
+def json_only(as_json: bool) -> Iterator[None]:
+    """Keep standard output for `show_json`: what libraries print as they train goes elsewhere."""
+    if not as_json:
+        yield
+        return
+    _for_json.append(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _for_json.pop()
 
 
 def show_json(value: Any) -> None:
     """Print plain values; NaN becomes null."""
-    click.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    click.echo(text, file=_for_json[-1] if _for_json else None)
 
 
 def show_records(frame: Any, formats: Mapping[str, str], *, as_json: bool) -> None:

@@ -26,8 +26,13 @@ TURNS: tuple[tuple[str, str], ...] = (
         r"Pass (it|the (original model, or a )?classifier( with [\w' -]+)?) as '?estimator'?\.",
         "Leave --label out, or give models that were trained again with --retrained.",
     ),
+    (
+        r"pass a schema: Schema\.infer\(X\)\.override\(\.\.\.\), or a file that",
+        "give --schema with a file that",
+    ),
     (r"Its get_params\(\) lists those it has\.", "Check the spelling in --params."),
     (r"Pass them as 'models', such as .*?\)\)?\.", "Add --label, or --retrained."),
+    (r"budget=robx\.Budget\(\w+=\.\.\.\), or with ", ""),
     (r"Pass y_train to robx\.Problem\.", "Add --label."),
     (r"Pass (.*?) as target=\.", r"Name \1 with --target."),
     (r"Pass what Counterfactuals\.save wrote", "Give a file that `robx explain --out` wrote"),
@@ -53,10 +58,12 @@ def in_options(text: str) -> str:
     >>> in_options("The 'n_models' parameter of explain must be at least 6. Got 2 instead.")
     '--models must be at least 6. Got 2 instead.'
     """
+    said = text
     for pattern, words in TURNS:
-        text = re.sub(pattern, words, text)
-    text = re.sub(r"[Tt]he '(\w+)' parameter of [\w.]+", _option, text)
-    return text[:1].upper() + text[1:]
+        said = re.sub(pattern, words, said)
+    said = re.sub(r"[Tt]he '(\w+)' parameter of [\w.]+", _option, said)
+    # A sentence that began with a parameter now begins with a word.
+    return said if said[:1] == text[:1] else said[:1].upper() + said[1:]
 
 
 def _option(found: re.Match[str]) -> str:

@@ -68,10 +68,16 @@ class Log:
         """Store a finished cell; it is on disk when this returns."""
         self._cells[key] = cell
         line = json.dumps({"robx_cell": FORMAT, "key": key, **cell.to_dict()}, allow_nan=False)
-        with self._path.open("ab") as file:
-            file.write(line.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self._path.open("ab") as file:
+                file.write(line.encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InvalidInput(
+                f"The log '{self._path}' cannot be written: {error.strerror}. The cells before are "
+                "in it: run the evaluation again with the same log where there is space."
+            ) from error
 
 
 def _parsed(line: bytes, where: str) -> tuple[str, Cell]:

@@ -10,7 +10,7 @@ from operator import is_not, ne
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robx.errors import InvalidInput
+from robx.errors import InvalidInput, RobxWarning, warn_caller
 from robx.files.atomic import atomically
 from robx.files.escaping import escape
 from robx.files.formats import ending_of
@@ -19,40 +19,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> int:
+def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a table to a `.csv`, `.csv.gz` or `.parquet` file; the index is not written.
 
     In a CSV file, an apostrophe goes before text and names that a spreadsheet would run as a
-    formula. `read_table` with ``only_blanks_missing=True`` takes it away again.
+    formula, with a warning. `read_table` with ``only_blanks_missing=True`` takes it away again.
 
     Parameters
     ----------
     frame : pandas DataFrame
     path : path
 
-    Returns
-    -------
-    int
-        How many cells and names of columns got an apostrophe.
-
     Examples
     --------
     >>> import tempfile
     >>> import pandas as pd
     >>> file = Path(tempfile.mkdtemp()) / "people.csv"
-    >>> write_table(pd.DataFrame({"id": ["Ann", "=1+1"], "change": [0.1, -0.2]}), file)
-    1
+    >>> write_table(pd.DataFrame({"age": [31, 47], "income": [0.1, 0.2]}), file)
     >>> print(file.read_text(), end="")
-    id,change
-    Ann,0.1
-    '=1+1,-0.2
+    age,income
+    31,0.1
+    47,0.2
     """
     file = Path(path)
     ending = ending_of(file, "A table is written as")
     if ending == ".parquet":
         with atomically(file) as temporary:
             frame.to_parquet(temporary, index=False, engine="pyarrow")
-        return 0
+        return
     safe, n_escaped = _escaped(frame)
     try:
         data = _as_csv(safe).encode()
@@ -64,7 +58,15 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> int:
     with atomically(file) as temporary:
         # Neither the name nor the time stands in the file: the same table gives the same bytes.
         temporary.write_bytes(gzip.compress(data, mtime=0) if ending == ".csv.gz" else data)
-    return n_escaped
+    if n_escaped:
+        many = f"{n_escaped} texts in '{file.name}' begin"
+        one = f"A text in '{file.name}' begins"
+        warn_caller(
+            f"{many if n_escaped > 1 else one} as a formula does. An apostrophe was put before it, "
+            "so that no spreadsheet runs it; robx reads it without. A .parquet file holds all text "
+            "as it is.",
+            RobxWarning,
+        )
 
 
 def _escaped(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:

@@ -10,6 +10,7 @@
 - `leaf_boxes`, `reachable_leaves`: where an applicant can go, and the best leaves there.
 - `regions`: where a model's output is constant, and the cells between its thresholds.
 - `lof`: local outlier factors of new points.
+- `compiling`: where compiled code is kept.
 
 Kernels trust their arguments; everything is checked by the layers above. Each runs without the
 GIL on one thread, so that callers may split rows over threads; a row's result never depends on

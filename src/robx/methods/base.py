@@ -160,9 +160,9 @@ def say_precluded(
         return
     space = LeafSpace.of(problem)
     rows = rows[~(space.bound(applicants.take(rows)) > problem.threshold)]
-    reasons = held_back_by(space, applicants.take(rows), problem.threshold)
-    for i, reason in zip(rows, reasons, strict=True):
-        found.refuse(i, Status.PRECLUDED, reason)
+    refusals = held_back_by(space, applicants.take(rows), problem.threshold)
+    for i, refusal in zip(rows, refusals, strict=True):
+        found.refuse(i, *refusal)
 
 
 def _plain(value: Any) -> Any:
@@ -241,6 +241,7 @@ def finish(
             for name, numbers in found.measured.items()
         },
         origin=problem.origin,
+        obstacles=tuple(found.obstacles.get(i, ()) for i in range(len(found.reason))),
     )
 
 

@@ -12,7 +12,7 @@ from robx.arrays import Bools
 from robx.errors import InvalidInput
 from robx.methods.base import Method, check_problem, finish
 from robx.parameters import check_whole
-from robx.problem import Applicants, Problem, SearchResult
+from robx.problem import Applicants, Problem, Refusal, SearchResult
 from robx.progress import Progress
 
 #: Features of an answer to try to do without.
@@ -141,12 +141,13 @@ def _refuse(
     features = problem.schema.features
     for i in np.flatnonzero([status != Status.ACCEPTED for status in found.status]):
         if not before.answered[i]:
-            status, reason = before.status[i], before.reason[i]
+            why = Refusal(before.status[i], before.reason[i], before.obstacles.get(int(i), ()))
         elif repeats[i] or not found.answered[i]:
             kept = [features[j] for j in np.flatnonzero(held[i])]
             names = dict.fromkeys(feature.group or feature.name for feature in kept)
-            status, reason = Status.NOT_FOUND, f"no answer was found without {', '.join(names)}"
+            said = f"no answer was found without {', '.join(names)}"
+            why = Refusal(Status.NOT_FOUND, said, tuple(names))
         else:
             continue
         found.points[i] = applicants.matrix[i]
-        found.refuse(i, status, reason)
+        found.refuse(i, *why)

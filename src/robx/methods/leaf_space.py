@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.answers import Status
 from robx.arrays import Bools, Floats
 from robx.kernels import leaf_boxes, reachable_leaves
 from robx.kernels.trees import margins
-from robx.problem import Applicants, Problem
+from robx.problem import Applicants, Problem, Refusal
 from robx.problem.model_view import EnsembleView
 from robx.schema import Norm, Rules
 from robx.trees import TreeEnsemble
@@ -165,7 +166,7 @@ def _starts(parts: list[Any]) -> NDArray[np.int64]:
 # --- why there is no answer ----------------------------------------------------------------------
 
 
-def held_back_by(space: LeafSpace, applicants: Applicants, cutoff: float) -> list[str]:
+def held_back_by(space: LeafSpace, applicants: Applicants, cutoff: float) -> list[Refusal]:
     """Name, for each, the constraints without any one of which the bound is above a cutoff.
 
     Where it takes more than one, name a set of which none can be left out.
@@ -193,7 +194,7 @@ def _held_back(
     free: tuple[Floats, Floats],
     parts: dict[str, list[int]],
     cutoff: float,
-) -> str:
+) -> Refusal:
     """Say which of some constraints, each by its columns, hold one applicant back."""
 
     def helps(choices: list[list[str]]) -> Bools:
@@ -209,12 +210,14 @@ def _held_back(
     needed = [name for name, help_ in zip(parts, helps([[n] for n in parts]), strict=True) if help_]
     if not needed:
         if not helps([list(parts)])[0]:
-            return f"no point within what was seen scores above {cutoff:g}"
+            reason = f"no point within what was seen scores above {cutoff:g}"
+            return Refusal(Status.PRECLUDED, reason)
         needed = list(parts)
         for name in parts:
             fewer = [other for other in needed if other != name]
             needed = fewer if helps([fewer])[0] else needed
-    return f"no accepted point keeps {', '.join(needed)}"
+    reason = f"no accepted point keeps {', '.join(needed)}"
+    return Refusal(Status.PRECLUDED, reason, tuple(needed))
 
 
 def _freed(rules: Rules) -> Rules:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Bools, Floats, Ints, same_rows
-from robx.problem import Applicants, Problem, SearchResult
+from robx.problem import Applicants, Problem, Refusal, SearchResult
 from robx.schema import Norm
 
 #: Tells, for points and the support rows they equal (-1 for none), which of them count.
@@ -201,7 +201,7 @@ def _above(walk: _Walk, points: Floats, origin: Ints) -> Bools:
 
 def why_none(
     problem: Problem, applicants: Applicants, i: int, cutoff: float, *, none_accepted: bool = False
-) -> tuple[Status, str]:
+) -> Refusal:
     """Say why no row of the support is an answer for an applicant.
 
     Where rows are accepted once they fit the applicant, it is not their constraints that stand in
@@ -220,7 +220,7 @@ def why_none(
     """
     rows = problem.support.rows[problem.support.score > cutoff]
     if len(rows) == 0:
-        return Status.NOT_FOUND, f"no row of the support scores above {cutoff:g}"
+        return Refusal(Status.NOT_FOUND, f"no row of the support scores above {cutoff:g}")
     if len(rows) > MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
     fitted, legal = problem.gate.admit(rows, applicants, np.full(len(rows), i))
@@ -229,7 +229,8 @@ def why_none(
         accepted = legal & problem.gate.accepts(fitted)
     if accepted.any():
         reason = f"{accepted.sum()} rows of the support are accepted once they fit the applicant"
-        return Status.NOT_FOUND, f"{reason}, but none passes all that the method asks for"
+        reason += ", but none passes all that the method asks for"
+        return Refusal(Status.NOT_FOUND, reason)
     kept_back = problem.rules.changed(fitted, rows) & ~problem.rules.follows
     best = int(kept_back.sum(axis=1).argmin())
     names: dict[str, None] = {}
@@ -240,9 +241,9 @@ def why_none(
     if not legal[best]:
         names |= dict.fromkeys(name for tie in problem.rules.constraints for name in tie.names)
     if not names:
-        return Status.NOT_FOUND, "no accepted row is in reach"
+        return Refusal(Status.NOT_FOUND, "no accepted row is in reach")
     reason = f"no row of the support is accepted once it keeps {', '.join(names)}"
-    return Status.INFEASIBLE, reason
+    return Refusal(Status.INFEASIBLE, reason, tuple(names))
 
 
 def report(

@@ -94,8 +94,8 @@ def lightgbm_recipe(file: ParsedFile) -> Told:
     block = dict(re.findall(r"^\[(\w+): (.*)\]$", rest, flags=re.MULTILINE))
     if "learning_rate" not in block:
         raise InvalidInput(
-            f"'{file.path.name}' does not say how the model was trained. Save it again with "
-            "LightGBM's own save_model; in Python, pass the classifier as estimator."
+            f"'{file.path.name}' does not say how the model was trained. Pass the classifier as "
+            "estimator."
         )
     settings = {name: _plain(block[old]) for old, name in RENAMED.items() if block.get(old)}
     settings |= {name: _plain(block[name]) for name in KEPT if block.get(name)}

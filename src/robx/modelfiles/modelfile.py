@@ -220,7 +220,6 @@ def _refuse(unknown: set[str], owner: str) -> None:
 
 def _not_again(what: str) -> InvalidInput:
     return InvalidInput(
-        f"{what} cannot be trained again: it does not say how it was trained. Name the file "
-        "that the model's own library wrote; in Python, pass the original model, or a classifier "
-        "with scikit-learn's interface as estimator."
+        f"{what} cannot be trained again: it does not say how it was trained. Pass the original "
+        "model, or a classifier with scikit-learn's interface as estimator."
     )

@@ -8,10 +8,10 @@ measure distances in.
 
 from __future__ import annotations
 
-from robx.problem.applicants import Applicants, SearchResult
+from robx.problem.applicants import Applicants, Refusal, SearchResult
 from robx.problem.embedding import coordinates
 from robx.problem.gate import Gate
 from robx.problem.problem import Problem
 from robx.problem.support import Support
 
-__all__ = ["Applicants", "Gate", "Problem", "SearchResult", "Support", "coordinates"]
+__all__ = ["Applicants", "Gate", "Problem", "Refusal", "SearchResult", "Support", "coordinates"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,14 @@ class Applicants:
         return cls(points, -free, free, np.zeros(len(points)), ("",) * len(points))
 
 
+class Refusal(NamedTuple):
+    """Why there is no answer, for `SearchResult.refuse`."""
+
+    status: Status
+    reason: str
+    obstacles: tuple[str, ...] = ()
+
+
 @dataclass(eq=False)
 class SearchResult:
     """What a method found for n applicants; it starts as nothing, with everybody where they are.
@@ -84,6 +92,8 @@ class SearchResult:
         What the method says of itself, in plain values, beside its parameters.
     measured : n numbers each by name
         What else the method found out about rows; NaN where it found out nothing.
+    obstacles : dict of tuples of str
+        By row, the rules that stand in the way of an answer, where the reason ends with them.
     """
 
     points: Floats
@@ -93,6 +103,7 @@ class SearchResult:
     paths: list[Floats] | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     measured: dict[str, Floats] = field(default_factory=dict)
+    obstacles: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def nothing(cls, applicants: Applicants) -> SearchResult:
@@ -105,11 +116,21 @@ class SearchResult:
         self.points[i] = point
         self.status[i] = Status.OK
         self.reason[int(i)] = ""
+        self.obstacles.pop(int(i), None)
 
-    def refuse(self, i: int | np.integer[Any], status: Status, reason: str) -> None:
-        """Record why there is none."""
+    def refuse(
+        self,
+        i: int | np.integer[Any],
+        status: Status,
+        reason: str,
+        obstacles: tuple[str, ...] = (),
+    ) -> None:
+        """Record why there is none; `obstacles` are rules that the reason ends with."""
         self.status[i] = status
         self.reason[int(i)] = reason
+        self.obstacles.pop(int(i), None)
+        if obstacles:
+            self.obstacles[int(i)] = obstacles
 
     @property
     def ok(self) -> Bools:
@@ -131,6 +152,9 @@ class SearchResult:
         whole.status[rows] = np.concatenate([part.status for part in parts])
         for row, reason in zip(rows, [r for part in parts for r in part.reason], strict=True):
             whole.reason[row] = reason
+        starts = np.cumsum([0, *(len(part.reason) for part in parts)])
+        for start, part in zip(starts, parts, strict=False):
+            whole.obstacles |= {int(rows[start + i]): names for i, names in part.obstacles.items()}
         bases = [part.base for part in parts if part.base is not None]
         if bases:
             whole.base = cls.joined(bases, applicants, rows)

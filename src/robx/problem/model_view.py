@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from robx.arrays import Bools, Floats, same
-from robx.errors import InvalidInput, RobxError
+from robx.errors import InvalidInput, RobxError, RobxWarning, warn_caller
 from robx.parallel import in_threads
 from robx.parameters import listed
 from robx.robustness import Noise
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
-from robx.schema.feature import Change
 from robx.schema.guess import guess_features
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
@@ -337,8 +336,9 @@ class BlackBoxView(ModelView):
 def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: Layout) -> Schema:
     """Give the schema with its features in the model's order; guess one where none is given."""
     names = _model_order(model, layout)
-    given = _guess(model, X_train, layout) if schema is None else schema
-    schema = _with_known_levels(given, model, names)
+    given = Schema(guess_features(X_train, layout.names)) if schema is None else schema
+    given = _with_categories(_named(given, layout), model, X_train, names)
+    schema = _with_known_levels(given, model, names, is_stated=schema is not None)
     place = {feature.name: feature for feature in schema.features}
     lacking = [name for name in names if name not in place]
     extra = [name for name in place if name not in names]
@@ -352,6 +352,19 @@ def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: La
     return schema.reordered(names)
 
 
+def _named(schema: Schema, layout: Layout) -> Schema:
+    """Give a schema that was made of an array, which has no names, the names of the columns."""
+    made_up = tuple(map(str, range(len(layout.names))))
+    if layout.kind != "numpy" or schema.names != made_up or layout.names == made_up:
+        return schema
+    if (
+        schema.relations or schema.effects or schema.together
+    ):  # which speak of the columns by their numbers
+        return schema
+    features = zip(schema.features, layout.names, strict=True)
+    return replace(schema, features=tuple(f.replaced(name=name) for f, name in features))
+
+
 def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
     """Give the table's column names in the model's order."""
     if model.known_names is None:
@@ -360,24 +373,39 @@ def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
     return tuple(layout.names[k] for k in positions(columns, layout.names, "X_train"))
 
 
-def _guess(model: Model, X_train: Any, layout: Layout) -> Schema:
-    """Guess the features of a schema; columns that the model splits by category are categorical."""
-    features = guess_features(X_train, layout.names)
-    order = _model_order(model, layout)
-    for position, column in enumerate([] if model.trees is None else model.trees.columns):
-        j = layout.names.index(order[position])
-        if column.is_category and features[j].is_number and features[j].levels is None:
-            read = model.trees.read(X_train) if model.trees is not None else np.zeros((0, 0))
-            levels = np.unique(np.asarray(read[:, position]))
-            known = tuple(int(level) for level in levels[~np.isnan(levels)])
-            values = column.categories if column.by_value and column.categories else known
-            if values:
-                change: Change = "any" if features[j].change == "any" else "none"
-                features[j] = Feature(features[j].name, "categorical", change, levels=values)
-    return Schema(tuple(features))
+def _with_categories(schema: Schema, model: Model, X_train: Any, names: Sequence[str]) -> Schema:
+    """Take columns that the model splits by category for categories, where nothing is against it.
+
+    A table does not tell them from whole numbers.
+    """
+    changes: dict[str, Any] = {}
+    columns = () if model.trees is None else model.trees.columns
+    place = {feature.name: feature for feature in schema.features}
+    for position, (name, column) in enumerate(zip(names, columns, strict=False)):
+        feature = place.get(name)
+        if not column.is_category or feature is None or not _is_plain_number(feature):
+            continue
+        read = model.trees.read(X_train, "X_train") if model.trees is not None else np.zeros((0, 0))
+        found = np.unique(read[:, position])
+        known = tuple(int(level) for level in found[~np.isnan(found) & (found < column.n_codes)])
+        levels = column.categories if column.by_value and column.categories else known
+        if levels:
+            change = "any" if feature.change == "any" else "none"
+            fields = {"kind": "categorical", "levels": levels, "change": change}
+            changes[name] = feature.replaced(**fields, resolution=None, scale=None, noise=None)
+    return schema.override(changes) if changes else schema
 
 
-def _with_known_levels(schema: Schema, model: Model, names: Sequence[str]) -> Schema:
+def _is_plain_number(feature: Feature) -> bool:
+    """Whether a feature says no more of a column than that it holds numbers."""
+    limits = (feature.low, feature.high, feature.max_increase, feature.max_decrease)
+    is_free = all(limit is None for limit in limits)
+    return feature.is_number and feature.levels is None and is_free
+
+
+def _with_known_levels(
+    schema: Schema, model: Model, names: Sequence[str], *, is_stated: bool
+) -> Schema:
     """Leave out levels that the model was not trained on: no change is to lead to them.
 
     Of ordered levels they keep their places where the model takes them for missing values, which
@@ -398,6 +426,13 @@ def _with_known_levels(schema: Schema, model: Model, names: Sequence[str]) -> Sc
         in_order = feature.kind == "ordinal" and column.unseen_is_missing
         if in_order or len(keep) == len(feature.levels):
             continue
+        if is_stated:  # it may be misspelled
+            unknown = [level for level in feature.levels if level not in column.categories]
+            warn_caller(
+                f"The model was not trained on {listed(unknown)}, which the schema lists as levels "
+                f"of '{feature.name}'. No change leads there; check the spelling.",
+                RobxWarning,
+            )
         labels = None if feature.labels is None else [feature.labels[k] for k in keep]
         changes[feature.name] = {"levels": [feature.levels[k] for k in keep], "labels": labels}
     return schema.override(changes) if changes else schema

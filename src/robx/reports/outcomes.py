@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -76,9 +75,6 @@ USUAL = ("ok", "unstable", "infeasible", "budget used up", "already accepted")
 #: Groups of reasons to name, and obstacles to name in each.
 MOST_REASONS = 10
 MOST_OBSTACLES = 8
-#: Where a reason goes on to name what stands in the way, and what separates these names.
-KEEPING = " once it keeps "
-COMMA = re.compile(r", (?![^(]*\))")
 
 
 def outcome_of(status: str) -> Outcome:
@@ -152,13 +148,15 @@ def reasons(answers: Counterfactuals) -> list[Plain]:
     """
     groups: Counter[tuple[str, str]] = Counter()
     obstacles: dict[tuple[str, str], Counter[str]] = {}
-    for status, reason in zip(ends(answers), answers.reason, strict=True):
+    known = len(answers.obstacles) == len(answers)
+    stated = answers.obstacles if known else ((),) * len(answers)
+    for status, reason, names in zip(ends(answers), answers.reason, stated, strict=True):
         if not reason:
             continue
-        words, _, names = reason.split("; ")[0].partition(KEEPING)
-        group = (status, words + (f"{KEEPING}the rules" if names else ""))
+        words = f"{reason.removesuffix(', '.join(names))}the rules" if names else reason
+        group = (status, words.split("; ")[0])
         groups[group] += 1
-        obstacles.setdefault(group, Counter()).update(COMMA.split(names) if names else ())
+        obstacles.setdefault(group, Counter()).update(names)
     return [
         {
             "status": group[0],

@@ -228,9 +228,11 @@ def _by_row(of: Callable[[Any, Any], T], model: Any, X: Any) -> tuple[T, tuple[s
     except InvalidInput:
         imported = import_model(model)
         reason = refusals(imported, X)
-        if not any(reason):
+        if not any(reason) and imported is model:
             raise
     # Not compared with the model's own library, which may refuse the whole table.
+    if not any(reason):
+        return of(imported, X), ()
     return of(imported, take(X, np.flatnonzero(np.array(reason) == ""))), tuple(reason)
 
 

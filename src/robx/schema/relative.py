@@ -113,7 +113,7 @@ def bounds(
             low = np.where(place > below, x, levels[np.clip(place, 0, len(levels) - 1)])
         return np.fmin(low, x), np.fmax(high, x)
     share = SINGLE_SLACK if single else DOUBLE_SLACK
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # of infinite values nothing is known
         for most, end, sign in ((f.max_decrease, low, -1.0), (f.max_increase, high, 1.0)):
             if most is not None:
                 slack = step * STEP_SLACK + share * (np.abs(x) + most) if step else 0.0

@@ -116,12 +116,7 @@ class Rules:
     def effects_in_numbers(self) -> Effects:
         """The effects as arrays."""
         names = [feature.name for feature in self.features]
-
-        def ends(X: Floats) -> tuple[Floats, Floats]:
-            low, high = self.limits(X)
-            return np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
-
-        return Effects(self.effects, names, ends, self._on_grid)
+        return Effects(self.effects, names, self._storable_limits, self._on_grid)
 
     @cached_property
     def together_in_numbers(self) -> Togethers:
@@ -319,6 +314,10 @@ class Rules:
                 least, most = self._relative(j, X[:, j])
                 low[:, j], high[:, j] = np.fmax(low[:, j], least), np.fmin(high[:, j], most)
         return low, high
+
+    def _storable_limits(self, X: Floats) -> tuple[Floats, Floats]:
+        low, high = self.limits(X)
+        return np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
 
     def _relative(self, j: int, x: Floats) -> tuple[Floats, Floats]:
         """Minimum and maximum of a column by what applicants have in it: (n,) each."""

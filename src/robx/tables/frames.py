@@ -5,7 +5,7 @@ Nothing here looks at values; `robx.tables.reader` does.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -167,9 +167,26 @@ def as_pandas(X: Any) -> Any:
     if table.kind == "numpy":
         return X
     frame = nw.from_native(table.native, eager_only=True)
+    if table.kind == "polars":  # whose flags would become objects where some are missing
+        flags = frame.select(ncs.boolean())
+        lacking = [name for name in flags.columns if flags[name].is_null().any()]
+        frame = frame.with_columns(nw.col(*lacking).cast(nw.Float64)) if lacking else frame
     pandas = frame.with_columns(ncs.string().cast(nw.Categorical)).to_pandas()
     arrow = [name for name in pandas.columns if type(pandas[name].dtype).__name__ == "ArrowDtype"]
     return pandas.astype(dict.fromkeys(arrow, "float64"))
+
+
+def listing_only(X: Any, categories: Mapping[str, Sequence[Any] | None]) -> Any:
+    """A frame whose category columns list these categories and no others; an array as it is.
+
+    Frames of other libraries become pandas frames.
+    """
+    frame = as_pandas(X)
+    for name in frame.columns if opened(frame).kind == "pandas" else ():
+        known = categories.get(str(name))
+        if known is not None and hasattr(frame[name], "cat"):
+            frame = frame.assign(**{name: frame[name].cat.set_categories(list(known))})
+    return frame
 
 
 # --- names ----------------------------------------------------------------------------------------

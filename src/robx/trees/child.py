@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.budget import Budget
+from robx.budget import Budget, allow_more
 from robx.errors import BudgetExceeded, InvalidInput, InvalidModel, UnsupportedModel
 
 #: The child's first lines: what the library prints goes to the errors, the answer goes alone.
@@ -181,8 +181,7 @@ def _run(
         except subprocess.TimeoutExpired as error:
             raise BudgetExceeded(
                 f"{library} did not finish with '{source.name}' in {seconds:g} s; it was stopped. "
-                "If you trust the file, allow more time: budget=robx.Budget(max_seconds=...) in "
-                "Python, ROBX_MAX_SECONDS=... before a command."
+                f"If you trust the file, {allow_more('max_seconds')}."
             ) from error
         answer.seek(0)
         data = answer.read(int(budget.max_bytes) + 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from robx.budget import Budget
 from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
-from robx.tables import Category, count_rows, take
+from robx.tables import Category, count_rows, listing_only, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.targets import not_fitted
@@ -250,6 +250,9 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
         return
     ours = ensemble.score_matrix(matrix)
     sample = take(X, rows, ensemble.columns if ensemble.named else None)
+    if strict := {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}:
+        # A library that refuses unseen categories refuses a dtype that lists them, too.
+        sample = listing_only(sample, strict)
     try:
         theirs = probability(sample)
     except (TypeError, ValueError, KeyError, AssertionError) as error:

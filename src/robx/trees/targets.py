@@ -42,7 +42,7 @@ def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple
         if len(classes) != 2:
             raise UnknownTarget(
                 f"The model has {len(classes)} classes: say which one counts as accepted with "
-                f"target= (--target on the command line), one of {listed(classes)}.",
+                f"target= (--target), one of {listed(classes)}.",
                 classes,
             )
         return classes[1], 1

@@ -18,7 +18,7 @@ from robx.methods.baselines.kernels import paths
 from robx.methods.neighbours import why_none
 from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole
-from robx.problem import Applicants, Problem, SearchResult
+from robx.problem import Applicants, Problem, Refusal, SearchResult
 
 #: Ends that are looked at first where rows must be made to fit, and by how much more next.
 FIRST_TRIES, MORE_TRIES = 16, 8
@@ -241,13 +241,11 @@ class Face(Method):
 
     # --- why there is no answer -------------------------------------------------------------------
 
-    def _no_goal(
-        self, problem: Problem, applicants: Applicants, i: int, graph: Graph
-    ) -> tuple[Status, str]:
+    def _no_goal(self, problem: Problem, applicants: Applicants, i: int, graph: Graph) -> Refusal:
         cutoff = problem.gate.cutoff(self.gamma)
         if (graph.rows.score > cutoff).any():
             reason = "no accepted row lies where the data are dense enough; lower min_density"
-            return Status.NOT_FOUND, reason
+            return Refusal(Status.NOT_FOUND, reason)
         return why_none(problem, applicants, i, cutoff)
 
     def _parts(self, graph: Graph) -> str:
@@ -256,18 +254,18 @@ class Face(Method):
 
     def _in_vain(
         self, problem: Problem, applicants: Applicants, i: int, goal: _Goal, n_tried: int
-    ) -> tuple[Status, str]:
+    ) -> Refusal:
         """Say why none of the ends that were tried is an answer."""
         if n_tried == 0:
             reason = f"no accepted row can be reached: {self._parts(goal.graph)}"
-            return Status.NOT_FOUND, reason
+            return Refusal(Status.NOT_FOUND, reason)
         if n_tried == goal.n_ends:
             return why_none(problem, applicants, i, problem.gate.cutoff(self.gamma))
         if n_tried >= self.max_tries:
             reason = f"none of the {n_tried} accepted rows that were tried is accepted once adapted"
-            return Status.BUDGET, reason
+            return Refusal(Status.BUDGET, reason)
         reason = f"none of the {n_tried} accepted rows within reach is accepted once adapted"
-        return Status.NOT_FOUND, f"{reason}: {self._parts(goal.graph)}"
+        return Refusal(Status.NOT_FOUND, f"{reason}: {self._parts(goal.graph)}")
 
 
 @dataclass(frozen=True, eq=False)

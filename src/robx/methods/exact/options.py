@@ -83,7 +83,7 @@ def axes_of(space: LeafSpace, person: Applicants) -> tuple[list[Axis], list[Tie]
     ]
     for tie in rules.together_in_numbers.ties:
         merge = not tied[tie.columns].any()
-        axes.append(_axis(space, person, tie.columns, _joint(rules, person, tie), merge=merge))
+        axes.append(_axis(space, person, tie.columns, _joint(space, person, tie), merge=merge))
     for j, feature in enumerate(rules.features):
         if feature.group is None and j not in joint:
             values = every[j] if tied[j] else _options(space, person, j, every=False)
@@ -130,15 +130,14 @@ def _axis(
     return Axis(columns, values[kept], cost[kept], splits, left[kept])
 
 
-def _joint(rules: Rules, person: Applicants, tie: Joint) -> Floats:
+def _joint(space: LeafSpace, person: Applicants, tie: Joint) -> Floats:
     """List the values of columns that go together, the applicant's own first: (m, k)."""
     points = np.repeat(person.matrix, len(tie.keys) + 1, axis=0)
     points[1:, tie.leaders] = tie.keys
-    own = np.repeat(person.matrix, len(points), axis=0)
-    bounds = tuple(np.repeat(side, len(points), axis=0) for side in person.bounds)
-    settled = rules.settle(points, own, (bounds[0], bounds[1]))
-    kept = same(settled[:, tie.leaders], points[:, tie.leaders]).all(axis=1)
-    return np.asarray(settled[kept][:, tie.columns])
+    owner = np.zeros(len(points), dtype=np.intp)
+    admitted = space.problem.gate.admit(points, person, owner).points
+    kept = same(admitted[:, tie.leaders], points[:, tie.leaders]).all(axis=1)
+    return np.asarray(admitted[kept][:, tie.columns])
 
 
 def _members(rules: Rules, person: Applicants, members: Ints) -> Floats:
