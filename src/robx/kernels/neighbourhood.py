@@ -25,7 +25,7 @@ import numpy as np
 
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.compiling import njit
-from robx.kernels.sets import HALF, Index, Width, add_sets, aligned, cut_set
+from robx.kernels.sets import HALF, Index, Width, add_sets, aligned, cut_set, fetch_ahead
 
 IDENTITY, SIGMOID, ONE_MINUS_SIGMOID, SOFTMAX = range(4)
 #: What a node says of its children, and of missing values.
@@ -283,7 +283,9 @@ def _walk(
             for _ in range(2):
                 some, leaf = found & one, (found >> two) & one
                 where = leaves - one if leaf else tail
-                items[where] = (children & half) | (place << upper)
+                child = children & half
+                fetch_ahead(nodes, zero if leaf else three * child)
+                items[where] = child | (place << upper)
                 leaves -= some & leaf
                 tail += some & (one - leaf)
                 found, children, place = found >> one, children >> upper, place + one

@@ -72,6 +72,10 @@ def compare_or_missing(
     prefix[row * n : (row + 1) * n] = np.packbits(left, bitorder="little").view("<u8")
 
 
+def fetch_ahead(words: Words, at: Index) -> None:
+    """Ask for the cache line of a word that will be read soon."""
+
+
 def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
     return context.make_array(array_type)(context, builder, value=array).data
 
@@ -159,6 +163,22 @@ def _add_sets_vector(_typing: Any, width: Any, sets: Any, items: Any, total: Any
     return signature, codegen
 
 
+@intrinsic
+def _fetch_ahead(_typing: Any, words: Any, at: Any) -> Any:
+    signature = types.void(words, types.intp)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        place = builder.gep(_data(context, builder, sig.args[0], args[0]), [args[1]])
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        reading = [ir.Constant(number, 0), ir.Constant(number, 3), ir.Constant(number, 1)]
+        builder.call(prefetch, [builder.bitcast(place, byte), *reading])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 def _compare_vector(how: str) -> Any:
     """Make the instructions of a comparison; `how` says whether a missing value counts as less."""
 
@@ -210,6 +230,11 @@ def _compile_cut_set(
 @overload(add_sets, strict=False)
 def _compile_add_sets(width: Any, sets: Any, items: Any, total: Any) -> Any:
     return lambda width, sets, items, total: _add_sets_vector(width, sets, items, total)
+
+
+@overload(fetch_ahead, strict=False)
+def _compile_fetch_ahead(words: Any, at: Any) -> Any:
+    return lambda words, at: _fetch_ahead(words, at)
 
 
 @overload(compare_set, strict=False)

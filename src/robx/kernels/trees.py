@@ -9,6 +9,9 @@ import numpy as np
 from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.compiling import njit
 
+#: Set beside a column where missing values go left.
+MISSING_LEFT = 2**31
+
 
 class Trees(NamedTuple):
     """The layout that all kernels share.
@@ -147,3 +150,50 @@ def margins(X: AnyFloats, trees: Trees, out: AnyFloats) -> None:
                     node = node + 1 if left else node_right[node]
                     split = node_split[node]
                 out[i, tree_class[tree]] += leaf_value[-1 - split]
+
+
+@njit(nogil=True, cache=True)
+def margins_of_numbers(
+    X: AnyFloats,
+    nodes: Words,
+    thresholds: AnyFloats,
+    tree_start: AnyInts,
+    tree_class: AnyInts,
+    leaf_value: AnyFloats,
+    out: AnyFloats,
+) -> None:
+    """Do as `margins` does, for trees without splits by category.
+
+    Parameters
+    ----------
+    X : (n, d) float64
+    nodes : (2 * N,) uint64
+        Two words for each node, in one place of memory: the threshold as bits, or a leaf's number;
+        and the column, with `MISSING_LEFT` where a missing value goes left, and in the upper half
+        the right child, or 0 for a leaf.
+    thresholds : (2 * N,) float64
+        The same memory as numbers.
+    tree_start, tree_class, leaf_value
+        See `Trees`.
+    out : (n, C)
+        Sums of leaf values, in their dtype.
+    """
+    one, upper = np.uint64(1), np.uint64(32)
+    column, missing_left = np.uint64(MISSING_LEFT - 1), np.uint64(MISSING_LEFT)
+    n_rows = X.shape[0]
+    for first in range(0, n_rows, 64):
+        for tree in range(tree_class.shape[0]):
+            root = np.uint64(tree_start[tree])
+            for i in range(first, min(first + 64, n_rows)):
+                node = root
+                about = nodes[(node << one) + one]
+                right = about >> upper
+                while right != 0:
+                    x = X[i, about & column]
+                    left = x <= thresholds[node << one]
+                    if x != x:
+                        left = about & missing_left != 0
+                    node = node + one if left else right
+                    about = nodes[(node << one) + one]
+                    right = about >> upper
+                out[i, tree_class[tree]] += leaf_value[nodes[node << one]]

@@ -24,7 +24,7 @@ from robx.kernels import trees as kernels
 from robx.kernels.neighbourhood import Walk
 from robx.tables import Category, Column, check_columns, read_matrix
 from robx.trees.model import Model
-from robx.trees.walk import make_walk
+from robx.trees.walk import make_walk, packed_nodes
 
 Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
 #: In the order in which `robx.kernels.neighbourhood` numbers them.
@@ -162,6 +162,10 @@ class TreeEnsemble(Model):
         )
 
     @cached_property
+    def _packed_nodes(self) -> NDArray[np.uint64] | None:
+        return packed_nodes(self)
+
+    @cached_property
     def walk(self) -> Walk:
         """The same trees as `robx.kernels.neighbourhood` walks them."""
         return make_walk(self, LINKS.index(self.link))
@@ -219,7 +223,12 @@ class TreeEnsemble(Model):
             )
         sums = np.empty((len(matrix), len(self.base)), dtype=self.leaf_value.dtype)
         sums[:] = self.base
-        kernels.margins(matrix, self.kernel_arrays, sums)
+        if self._packed_nodes is None:
+            kernels.margins(matrix, self.kernel_arrays, sums)
+        else:
+            nodes, shape = self._packed_nodes, (self.tree_start, self.tree_class, self.leaf_value)
+            numbers = np.ascontiguousarray(matrix, dtype=np.float64)
+            kernels.margins_of_numbers(numbers, nodes, nodes.view(np.float64), *shape, sums)
         return self.probability(sums)
 
     def probability(self, sums: NDArray[Any]) -> Floats:

@@ -1,4 +1,4 @@
-"""A second view of the trees, for walking them with sets of draws.
+"""Other views of the trees: for walking them with sets of draws, and for scoring rows.
 
 `robx.kernels.neighbourhood` visits split nodes only; each holds what the walk needs of its
 children, so that a visit costs one look into memory. Trees are walked in groups.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.kernels import trees
 from robx.kernels.neighbourhood import LEFT_LEAF, MISSING_LEFT, RIGHT_LEAF, Walk
 from robx.kernels.trees import depths
 
@@ -20,6 +21,25 @@ if TYPE_CHECKING:
 
 #: Trees are walked in groups of about this many nodes, so that their sets stay in the fast cache.
 GROUP_NODES = 512
+
+
+def packed_nodes(e: TreeEnsemble) -> NDArray[np.uint64] | None:
+    """Lay out nodes as `robx.kernels.trees.margins_of_numbers` takes them; None for categories.
+
+    A step down a tree is then one look into memory, where it was four.
+    """
+    if (e.split_category >= 0).any():
+        return None
+    at, leaves = np.flatnonzero(e.node_split >= 0), np.flatnonzero(e.node_split < 0)
+    split = e.node_split[at]
+    nodes = np.zeros((len(e.node_split), 2), dtype=np.uint64)
+    nodes[leaves, 0] = -1 - e.node_split[leaves]
+    nodes.view(np.float64)[at, 0] = e.split_threshold[split]
+    nodes[at, 1] = e.node_right[at].astype(np.uint64) << np.uint64(32)
+    nodes[at, 1] |= e.split_feature[split].astype(np.uint64)
+    nodes[at, 1] |= np.uint64(trees.MISSING_LEFT) * e.split_missing_left[split]
+    nodes.flags.writeable = False
+    return nodes.reshape(-1)
 
 
 def make_walk(e: TreeEnsemble, link: int) -> Walk:
