@@ -17,7 +17,7 @@ GIL on one thread, so that callers may split rows over threads; a row's result n
 its neighbours in the batch. Compiled code is cached under the text of the file that a kernel stands
 in, not of those that it calls: `neighbourhood` and `row_sets` have code of `sets` in them,
 `regions` and `leaf_boxes` of `grids`, `reachable_leaves` of `leaf_boxes`, and most know the `Trees`
-of `trees`. After a change in what others use, delete the ``__pycache__`` of all kernels; touching
-files is not enough.
+of `trees`, `row_sets` the `Walk` of `neighbourhood`. After a change in what others use, delete
+the ``__pycache__`` of all kernels; touching files is not enough.
 With ``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
 """

@@ -24,6 +24,8 @@ RowTest = Callable[[Floats, Ints], Bools]
 #: Neighbours to ask for at a time, and numbers to hold for all who wait.
 MOST_PAGE = 1024
 MOST_NUMBERS = 2**23
+#: Rows are made to fit in parts of about this many numbers, but of so many rows at least.
+CACHED_NUMBERS, LEAST_PART = 2**16, 512
 #: Of more accepted rows than this, so many spread over them tell what stands in the way.
 MOST_ROWS = 2000
 
@@ -143,11 +145,11 @@ def _page_through(
             None if skip is None else skip(),
             (after_distance[waiting], after_row[waiting]),
         )
-        points, owner, origin = _as_allowed(walk.problem, some, rows)
-        passed = _above(walk, points, origin)
-        out.none_above[waiting[owner[passed]]] = False
+        points, owner, origin = _accepted(walk, some, rows)
+        out.none_above[waiting[owner]] = False
+        passed = np.ones(len(points), dtype=bool)
         if walk.test is not None:
-            passed[passed] = walk.test(points[passed], origin[passed])
+            passed = walk.test(points, origin)
         for k in np.flatnonzero(passed):
             have = out.points[waiting[owner[k]]]
             # Rows that differ only in what the applicant cannot change are one point.
@@ -162,20 +164,30 @@ def _page_through(
         page = min(3 * page, MOST_PAGE)
 
 
-def _as_allowed(
-    problem: Problem, applicants: Applicants, rows: Ints
+def _accepted(
+    walk: _Walk, applicants: Applicants, rows: Ints
 ) -> tuple[Floats, NDArray[np.intp], Ints]:
-    """Make rows fit the applicants: the points, whose each is, and the row that it equals or -1.
+    """Make rows fit the applicants: what then scores above the cutoff, whose, and from which row.
 
-    Rows that are not legal once they are made to fit, and the applicants' own, are left out.
+    The row is -1 unless the point equals it. Points that are not legal, and the applicants' own,
+    are left out. Few are made at a time, so that they stay in the cache: most are gone at once.
     """
     owner, place = np.nonzero(rows >= 0)
-    origin = rows[owner, place]
-    wanted = problem.support.rows[origin]
-    points, legal = problem.gate.admit(wanted, applicants, owner)
-    fits = legal & ~same_rows(points, applicants.matrix[owner])
-    origin = np.where(same_rows(points, wanted), origin, -1)
-    return points[fits], owner[fits], origin[fits]
+    size = max(CACHED_NUMBERS // len(walk.problem.names), LEAST_PART)
+    parts = []
+    for first in range(0, max(len(owner), 1), size):
+        whose = owner[first : first + size]
+        origin = rows[whose, place[first : first + size]]
+        wanted = walk.problem.support.rows[origin]
+        points, legal = walk.problem.gate.admit(wanted, applicants, whose)
+        fits = np.flatnonzero(legal & ~same_rows(points, applicants.matrix[whose]))
+        origin = np.where(same_rows(points, wanted), origin, -1)
+        fits = fits[_above(walk, points[fits], origin[fits])]
+        parts.append((points[fits], whose[fits], origin[fits]))
+    all_points, all_owners, all_origins = (
+        np.concatenate(part) for part in zip(*parts, strict=True)
+    )
+    return all_points, all_owners, all_origins
 
 
 def _above(walk: _Walk, points: Floats, origin: Ints) -> Bools:

@@ -247,6 +247,8 @@ class EnsembleView(ModelView):
 
     def readable(self, points: Floats, X: Floats, rules: Rules) -> Bools:
         """See `ModelView.readable`. A one-hot column at 0 is not missing, but another is set."""
+        if not self._needs_settling:
+            return np.ones(len(points), dtype=bool)
         return np.asarray(~self._lost(points, X, rules).any(axis=1))
 
     def without_markers(self, points: Floats, X: Floats, rules: Rules) -> Floats:
