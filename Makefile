@@ -14,7 +14,7 @@ help:
 	@echo "make test-all       run all tests, the kernels' a second time without the compiler"
 	@echo "make check          lint, types, layers"
 	@echo "make docs           the pages, into docs/_build/html"
-	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>"
+	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>; large cases"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
 	@echo "make bench-peers    the same question to DiCE, NICE, OCEAN and RobustX, as far as they are installed"
 	@echo "make tables         the paper's tables, into build/tables: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier;"
@@ -53,7 +53,7 @@ $(VENV)/experiments: $(VENV)/pip pyproject.toml
 	@touch $@
 
 demo: $(VENV)/demo
-	@$(BIN)/robx demo
+	@$(BIN)/robx demo --force
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses auto -m "not slow"
@@ -84,11 +84,12 @@ wheel: $(VENV)/pip
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -c constraints.txt --wheel-dir dist .
 	$(PYTHON) -m venv dist/venv
 	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
-	cd dist && venv/bin/robx demo
+	cd dist && venv/bin/robx demo --force
 
 bench: $(VENV)/test
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.frugal $(if $(HELOC),--heloc $(HELOC))
+	$(BIN)/python -m benchmarks.scale
 
 bench-methods: $(VENV)/test
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.counterfactuals

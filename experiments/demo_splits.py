@@ -1,4 +1,4 @@
-"""How the demo comes out on twenty splits of the data: `python -m experiments.demo_splits`.
+"""How the demo comes out on seven splits of the data: `python -m experiments.demo_splits`.
 
 `robx demo` shows one split, and the means and ranges over these.
 """
@@ -14,7 +14,7 @@ import robx
 from robx.cli import demo_case
 from robx.files import write_table
 
-N_SPLITS = 20
+N_SPLITS = 7
 #: Shown by the demo, so it is in the package.
 RESULTS = Path(demo_case.__file__).with_name("demo_splits.csv")
 

@@ -25,9 +25,11 @@ __all__ = ["main"]
 
 STATIC = Path(__file__).parents[1] / "docs" / "_static"
 #: What the window shows, in CSS pixels, and how many pixels of the picture one of them is.
-SIZE, SCALE = (1000, 1130), 1.5
-#: The parts between the headline and the applicants, which a picture has no room for.
-LEFT_OUT = "<style>nav, footer, main > section:not(#applicants) {display: none}</style>"
+SIZE, SCALE = (1000, 1180), 1.5
+#: What a picture has no room for: the parts between headline and applicants, and notes on figures.
+LEFT_OUT = (
+    "<style>nav, footer, main > section:not(#applicants), #applicants > p {display: none}</style>"
+)
 #: Few colours make a small file: the report has few.
 COLOURS = 64
 #: What Blink calls the colours that a reader prefers.

@@ -39,16 +39,16 @@ MODELS: dict[str, Callable[[], Any]] = {
     "catboost": lambda: catboost.CatBoostClassifier(
         iterations=15, verbose=0, cat_features=["job"], thread_count=1, allow_writing_files=False
     ),
-    "strict pipeline": lambda: _pipeline("error"),
-    "lenient pipeline": lambda: _pipeline("ignore"),
+    "strict pipeline": lambda: pipeline("job", "error"),
+    "lenient pipeline": lambda: pipeline("job", "ignore"),
 }
 #: Which of them refuse a category that they were not trained on.
 REFUSING = ("xgboost", "strict pipeline")
 
 
-def _pipeline(unknown: Any) -> Any:
+def pipeline(column: str, unknown: Any) -> Any:
     encoder = make_column_transformer(
-        (OneHotEncoder(handle_unknown=unknown), ["job"]), remainder="passthrough"
+        (OneHotEncoder(handle_unknown=unknown), [column]), remainder="passthrough"
     )
     return make_pipeline(encoder, RandomForestClassifier(10, random_state=0))
 
@@ -92,7 +92,7 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "polars Enum": lambda frame: pl.from_pandas(frame).with_columns(
         pl.col("job").cast(pl.Enum(frame["job"].cat.categories))
     ),
-    "polars Categorical": lambda frame: pl.from_pandas(frame),
+    "polars Categorical": pl.from_pandas,
     "polars text": lambda frame: pl.from_pandas(frame).with_columns(pl.col("job").cast(pl.String)),
     "Arrow dictionary": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "Arrow text": lambda frame: pa.Table.from_pandas(

@@ -270,7 +270,8 @@ def test_a_thumbnail_is_a_small_drawing_without_a_legend(tmp_path: Path) -> None
     shown = scrape(None, told, {"src_dir": str(tmp_path)})
     assert "1.png" in shown
     assert "0.png" not in shown  # the gallery takes it as the thumbnail
-    small, full = (Image.open(path).size for path in paths[:2])
+    with Image.open(paths[0]) as first, Image.open(paths[1]) as second:
+        small, full = first.size, second.size
     assert full == (8 * 160, 4 * 160)
     assert small[0] / 200 < 0.7 * 8  # inches: text is larger beside the rest
     assert legend.get_visible()

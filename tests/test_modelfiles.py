@@ -18,6 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 
 import robx
+from robx.cli import run
 from robx.files import read_table, write_table
 from robx.modelfiles import ModelFile, Recipe, estimator_of, with_categories
 from robx.modelfiles.aliases import CATBOOST, own_names
@@ -391,6 +392,34 @@ def test_a_category_of_a_csv_file_that_the_model_does_not_know_is_named(tmp_path
         shown = with_categories(table, problem.model)["job"]
         assert shown.tolist() == table["job"].tolist()
         assert list(shown.cat.categories)[-1] == "chef"
+
+
+def test_cells_of_a_csv_file_are_what_they_spell(tmp_path: Path) -> None:
+    models = job_files(tmp_path)
+    people = pd.DataFrame(
+        {"income": ["0.1", "much", "0.25", None], "job": ["clerk", "cook", "chef", "boss"]}
+    )
+    write_table(people, tmp_path / "people.csv")
+    write_table(jobs()[0], tmp_path / "train.csv")
+    for name in ("m.txt", "m.skops", "m.ubj"):
+        out = tmp_path / f"{name}.json"
+        words = ["explain", "--model", tmp_path / name, "--data", tmp_path / "train.csv"]
+        people_file = tmp_path / "people.csv"
+        words += ["--applicants", people_file, "--method", "nearest", "--target", 1, "--out", out]
+        assert run([str(word) for word in words]) == 0
+        answer = robx.Counterfactuals.load(out)
+        assert answer.reason[1] == "income is 'much', which is not a number"
+        assert answer.points["income"].iloc[1] == "much"
+        assert answer.points["job"].tolist()[1] == "cook"
+        assert answer.ok[0]
+        if name == "m.ubj":
+            assert "'chef', a category that the model was not trained on" in answer.reason[2]
+        else:
+            assert answer.ok[2]
+        alone = robx.NearestNeighbour().explain(
+            robx.Problem(models[name], jobs()[0]), jobs()[0][:1].assign(income=0.1, job="clerk")
+        )
+        assert answer.cost[0] == alone.cost[0]
 
 
 def test_codes_without_names_are_asked_for(tmp_path: Path) -> None:

@@ -218,3 +218,22 @@ def test_evaluate_compares_methods_after_a_change(
     table = pd.read_csv(out)
     whole = table[(table["seed"] == "all") & (table["metric"] == "validity")]
     assert [row["validity"] for row in rows] == [f"{value:.1%}" for value in whole["value"]]
+
+
+def test_a_key_tells_runs_apart_in_the_same_log(folder: Path, call: Run, tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    words = ["--model", folder / "model.ubj", "--data", folder / "train.csv", "--label", "good"]
+    words += ["--method", "nearest", "--change", "drop-rows", "--seeds", 1, "--models", 1]
+    words += ["--most", 3, "--log", log]
+
+    def lines(*more: object) -> int:
+        assert call("evaluate", *words, *more).code == 0
+        return len(log.read_text(encoding="utf-8").splitlines())
+
+    first = lines()
+    assert lines() == first  # nothing is computed again
+    assert lines("--key", "v2") > first
+    without = [word for word in words if word not in {"--log", log}]
+    ran = call("evaluate", *without, "--key", "v2")
+    assert ran.code == 2
+    assert "--key is for --log" in ran.err

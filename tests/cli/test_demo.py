@@ -93,7 +93,7 @@ def test_the_demos_rules_are_those_of_a_bank() -> None:
 
 def test_the_splits_that_the_demo_tells_of_are_in_the_package() -> None:
     splits = pd.read_csv(SPLITS)
-    assert splits["split"].nunique() >= 10
+    assert splits["split"].nunique() >= 5
     assert splits.groupby("split")["method"].apply(list).map(lambda names: names == METHODS).all()
     assert (splits["answered"] <= splits["declined"]).all()
     mean = splits.groupby("method")[["answered", "declined", "still accepted"]].mean()

@@ -112,7 +112,7 @@ def test_a_reader_that_stops_is_no_error(folder: Path) -> None:
         "--data",
         folder / "train.csv",
     ]
-    command += ["--model", folder / "model.ubj", "--label", "good"]
+    command += ["--model", folder / "model.ubj", "--label", "good", "--quiet"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

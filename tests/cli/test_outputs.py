@@ -235,6 +235,7 @@ def test_a_reader_of_remarks_that_stops_does_not_stop_the_work(
 # --- what is said ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_escaped_names_are_remarked_on_and_checked_as_they_are(
     folder: Path, call: Run, tmp_path: Path
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_signal_to_end_cleans_up_while_models_are_trained(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_signal_to_end_ends_the_process_of_a_library_too(folder: Path, tmp_path: Path) -> None:
     with started(
         tmp_path, "tau", "--model", cbm(folder), "--data", folder / "train.csv"
@@ -105,6 +106,9 @@ def test_a_signal_to_end_ends_the_process_of_a_library_too(folder: Path, tmp_pat
         assert process.wait(LONGEST) == 143
     assert found
     assert STOPPED in error
+    for _ in range(50):  # it takes a moment to end, and much longer to finish
+        if any(map(is_running, found)):
+            time.sleep(0.01)
     assert not any(map(is_running, found))
     assert list(tmp_path.iterdir()) == []
 

@@ -68,6 +68,8 @@ def test_what_follows_from_others_is_bound_too() -> None:
     own = pd.DataFrame({"age": [30, 30], "years": [1, 1]})
     wanted = pd.DataFrame({"age": [33, 34], "years": [4, 5]})
     assert schema.violations(wanted, own) == [[], ["age (follows from years)"]]
+    scaled = schema.override(age={"scale": 1}, years={"scale": 1})
+    assert scaled.project(wanted, own).to_numpy().tolist() == [[33, 4], [30, 1]]
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,13 @@ def test_relations_may_name_what_follows() -> None:
     ]
 
 
+def test_a_relation_that_binds_what_follows_leaves_people_where_they_are() -> None:
+    tied = SCHEMA.override(relations=["years <= 13"])
+    own = person(1)
+    assert tied.project(own.assign(education="Masters"), own).equals(own)
+    assert tied.project(own.assign(education="Bachelors"), own)["years"].tolist() == [13]
+
+
 @examples(200)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6)), min_size=1, max_size=6),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,18 +130,21 @@ def _show_splits() -> None:
     """Print how it came out on other splits of the data, from a file in the package."""
     import pandas as pd
 
+    from robx.metrics import percent
+
     splits = pd.read_csv(Path(__file__).with_name("demo_splits.csv"))
     splits["answered"] = splits["answered"] / splits["declined"]
     n = splits["split"].nunique()
     click.echo(f"This is one split of the data. On {n} splits, the mean and the range are:\n")
+    shown = {"answered": percent, "cost": "{:.2f}".format, "still accepted": percent}
     cells = []
     for method, rows in splits.groupby("method", sort=False):
-        cells.append([str(method), *(_range(rows[n]) for n in ("answered", "still accepted"))])
-    _print(["method", "answered", "still accepted"], cells)
+        cells.append([str(method), *(_range(rows[name], say) for name, say in shown.items())])
+    _print(["method", *shown], cells)
 
 
-def _range(values: Any) -> str:
-    return f"{values.mean():.0%} ({values.min():.0%} to {values.max():.0%})"
+def _range(values: Any, say: Callable[[float], str]) -> str:
+    return f"{say(values.mean())} ({say(values.min())} to {say(values.max())})"
 
 
 def _print(names: list[str], cells: list[list[str]]) -> None:
@@ -156,7 +160,8 @@ def started_by(folder: Path) -> str:
     if found is not None and Path(found).resolve().parent == bin_folder.resolve():
         return "robx"
     start = Path(sys.executable) if is_module else own
-    words = os.path.relpath(start.absolute(), folder.absolute())
+    there = str(start.absolute())
+    words = min(os.path.relpath(there, folder.absolute()), there, key=len)
     return f"{words} -m robx" if is_module else words
 
 

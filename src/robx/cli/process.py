@@ -6,11 +6,13 @@ Only the command installs handlers of signals. A program that imports robx keeps
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import sys
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -29,11 +31,13 @@ class Stopped(KeyboardInterrupt):
 
 
 def set_up() -> None:
-    """Make signals clean up, and outputs exist."""
+    """Make signals clean up, outputs exist, and a library say less."""
     for name in ("SIGTERM", "SIGHUP"):  # of which Windows has one
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # else as in nohup
             signal.signal(number, _stop)
+    # For users without a home it describes its temporary folder, which it removes.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us: nobody listens
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
@@ -58,7 +62,16 @@ def leave(code: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
     atexit._run_exitfuncs()
+    _end_children()
     os._exit(code)
+
+
+def _end_children() -> None:
+    """End what a library runs, as when the signal came just as it was started (on Linux)."""
+    for file in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):
+            for child in file.read_text().split():
+                os.kill(int(child), signal.SIGTERM)
 
 
 def flush_output() -> None:

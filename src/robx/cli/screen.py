@@ -18,7 +18,6 @@ from typing import Any, TextIO
 
 import click
 
-from robx import parameters
 from robx.cli.wording import in_options
 from robx.errors import RobxWarning
 
@@ -97,6 +96,8 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b and 2 more'
     """
+    from robx import parameters
+
     return parameters.listed([*names], most, str)
 
 

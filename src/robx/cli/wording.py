@@ -58,10 +58,12 @@ def in_options(text: str) -> str:
     >>> in_options("The 'n_models' parameter of explain must be at least 6. Got 2 instead.")
     '--models must be at least 6. Got 2 instead.'
     """
+    said = text
     for pattern, words in TURNS:
-        text = re.sub(pattern, words, text)
-    text = re.sub(r"[Tt]he '(\w+)' parameter of [\w.]+", _option, text)
-    return text[:1].upper() + text[1:]
+        said = re.sub(pattern, words, said)
+    said = re.sub(r"[Tt]he '(\w+)' parameter of [\w.]+", _option, said)
+    # A sentence that began with a parameter now begins with a word.
+    return said if said[:1] == text[:1] else said[:1].upper() + said[1:]
 
 
 def _option(found: re.Match[str]) -> str:

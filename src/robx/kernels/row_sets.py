@@ -12,9 +12,9 @@ cutoff; the others are scored by `robx.kernels.trees.margins`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from robx.arrays import AnyFloats, Words
+from robx.kernels.compiling import njit
 from robx.kernels.neighbourhood import LEFT_LEAF, MISSING_LEFT, RIGHT_LEAF, Walk
 from robx.kernels.sets import (
     HALF,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from robx.arrays import Bools, Floats, same
-from robx.errors import InvalidInput, RobxError
+from robx.errors import InvalidInput, RobxError, RobxWarning, warn_caller
 from robx.parallel import in_threads
 from robx.parameters import listed
 from robx.robustness import Noise
@@ -336,7 +336,7 @@ def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: La
     names = _model_order(model, layout)
     given = Schema(guess_features(X_train, layout.names)) if schema is None else schema
     given = _with_categories(_named(given, layout), model, X_train, names)
-    schema = _with_known_levels(given, model, names)
+    schema = _with_known_levels(given, model, names, is_stated=schema is not None)
     place = {feature.name: feature for feature in schema.features}
     lacking = [name for name in names if name not in place]
     extra = [name for name in place if name not in names]
@@ -388,19 +388,22 @@ def _with_categories(schema: Schema, model: Model, X_train: Any, names: Sequence
         known = tuple(int(level) for level in found[~np.isnan(found) & (found < column.n_codes)])
         levels = column.categories if column.by_value and column.categories else known
         if levels:
-            fields = {"kind": "categorical", "levels": levels, "resolution": None}
-            changes[name] = feature.replaced(**fields, scale=None, noise=None)
+            change = "any" if feature.change == "any" else "none"
+            fields = {"kind": "categorical", "levels": levels, "change": change}
+            changes[name] = feature.replaced(**fields, resolution=None, scale=None, noise=None)
     return schema.override(changes) if changes else schema
 
 
 def _is_plain_number(feature: Feature) -> bool:
     """Whether a feature says no more of a column than that it holds numbers."""
     limits = (feature.low, feature.high, feature.max_increase, feature.max_decrease)
-    is_free = feature.change in {"any", "none"} and all(limit is None for limit in limits)
+    is_free = all(limit is None for limit in limits)
     return feature.is_number and feature.levels is None and is_free
 
 
-def _with_known_levels(schema: Schema, model: Model, names: Sequence[str]) -> Schema:
+def _with_known_levels(
+    schema: Schema, model: Model, names: Sequence[str], *, is_stated: bool
+) -> Schema:
     """Leave out levels that the model was not trained on: no change is to lead to them.
 
     Of ordered levels they keep their places where the model takes them for missing values, which
@@ -421,6 +424,13 @@ def _with_known_levels(schema: Schema, model: Model, names: Sequence[str]) -> Sc
         in_order = feature.kind == "ordinal" and column.unseen_is_missing
         if in_order or len(keep) == len(feature.levels):
             continue
+        if is_stated:  # it may be misspelled
+            unknown = [level for level in feature.levels if level not in column.categories]
+            warn_caller(
+                f"The model was not trained on {listed(unknown)}, which the schema lists as levels "
+                f"of '{feature.name}'. No change leads there; check the spelling.",
+                RobxWarning,
+            )
         labels = None if feature.labels is None else [feature.labels[k] for k in keep]
         changes[feature.name] = {"levels": [feature.levels[k] for k in keep], "labels": labels}
     return schema.override(changes) if changes else schema

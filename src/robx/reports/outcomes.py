@@ -148,7 +148,8 @@ def reasons(answers: Counterfactuals) -> list[Plain]:
     """
     groups: Counter[tuple[str, str]] = Counter()
     obstacles: dict[tuple[str, str], Counter[str]] = {}
-    stated = answers.obstacles or ((),) * len(answers)
+    known = len(answers.obstacles) == len(answers)
+    stated = answers.obstacles if known else ((),) * len(answers)
     for status, reason, names in zip(ends(answers), answers.reason, stated, strict=True):
         if not reason:
             continue

@@ -159,7 +159,7 @@ class Codec:
         labels = np.flatnonzero(self.holds_labels).tolist()
         matrix = read_matrix(
             X,
-            [Column(f.name, by_value=not _has_words(f)) for f in self.features],
+            self._columns,
             named=self.layout.named,
             what=what,
             reasons=reasons,
@@ -174,6 +174,10 @@ class Codec:
             number = unlisted_number(value, self.features[j])
             words[j, number] = self.unlisted.word(j, number, value)
         return number
+
+    @cached_property
+    def _columns(self) -> list[Column]:
+        return [Column(f.name, by_value=not _has_words(f)) for f in self.features]
 
     @cached_property
     def unlisted(self) -> Unlisted:

@@ -43,6 +43,8 @@ def project(
             for low, high in _ways_to_stay(rules, X[i], bounds[0][i], bounds[1][i])
             if (point := _solve(rules, Z[i], X[i], low, high, out[i])) is not None
         ]
+        if not found and rules.keeps(X[i : i + 1], X[i : i + 1])[0]:
+            found = [X[i]]  # where the solver knows no better, they may stay as they are
         possible[i] = bool(found)
         if found:
             wanted = np.where(np.isfinite(Z[i]), Z[i], out[i])
@@ -95,6 +97,8 @@ def _solve(
     wide = [side[0] for side in rules.reach(x[None], low[None], high[None])]
     tied = [int(j) for j in np.flatnonzero(_tied(rules) & ~np.isnan(start))]
     known = np.array([not np.isnan(start[row != 0]).any() for row in matrix], dtype=bool)
+    if not tied:
+        return None
     unit = rules.unit(1)
     wanted = np.where(np.isfinite(z), z, start)
     # Variables: for each tied column its parts (one, or one a level), then its distance.

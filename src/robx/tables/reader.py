@@ -285,7 +285,9 @@ def _read_column(
     missing = is_missing(objects)
     if missing.all():  # a column of nothing has no type to speak of
         return np.full(len(values), np.nan)
-    if store.is_object and any(isinstance(value, NUMBERS) for value in objects[~missing]):
+    # Each row has its own object. In training, a column without a single number is a mistake.
+    by_row = complaints.reasons is not None
+    if store.is_object and (by_row or any(isinstance(v, NUMBERS) for v in objects[~missing])):
         return numbers_in(objects, column.name, complaints)
     row = int((~missing).argmax())
     raise InvalidInput(

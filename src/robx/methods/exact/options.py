@@ -10,7 +10,7 @@ import numpy as np
 from robx.arrays import Bools, Floats, Ints, same
 from robx.kernels import grids, regions
 from robx.methods.leaf_space import LeafSpace
-from robx.problem import Applicants, Problem
+from robx.problem import Applicants
 from robx.schema.rules import Rules
 from robx.schema.together import Tie as Joint
 from robx.trees import TreeEnsemble
@@ -83,9 +83,7 @@ def axes_of(space: LeafSpace, person: Applicants) -> tuple[list[Axis], list[Tie]
     ]
     for tie in rules.together_in_numbers.ties:
         merge = not tied[tie.columns].any()
-        axes.append(
-            _axis(space, person, tie.columns, _joint(space.problem, person, tie), merge=merge)
-        )
+        axes.append(_axis(space, person, tie.columns, _joint(space, person, tie), merge=merge))
     for j, feature in enumerate(rules.features):
         if feature.group is None and j not in joint:
             values = every[j] if tied[j] else _options(space, person, j, every=False)
@@ -132,13 +130,14 @@ def _axis(
     return Axis(columns, values[kept], cost[kept], splits, left[kept])
 
 
-def _joint(problem: Problem, person: Applicants, tie: Joint) -> Floats:
+def _joint(space: LeafSpace, person: Applicants, tie: Joint) -> Floats:
     """List the values of columns that go together, the applicant's own first: (m, k)."""
     points = np.repeat(person.matrix, len(tie.keys) + 1, axis=0)
     points[1:, tie.leaders] = tie.keys
-    settled, _ = problem.gate.admit(points, person, np.zeros(len(points), dtype=np.int64))
-    kept = same(settled[:, tie.leaders], points[:, tie.leaders]).all(axis=1)
-    return np.asarray(settled[kept][:, tie.columns])
+    owner = np.zeros(len(points), dtype=np.intp)
+    admitted = space.problem.gate.admit(points, person, owner).points
+    kept = same(admitted[:, tie.leaders], points[:, tie.leaders]).all(axis=1)
+    return np.asarray(admitted[kept][:, tie.columns])
 
 
 def _members(rules: Rules, person: Applicants, members: Ints) -> Floats:
