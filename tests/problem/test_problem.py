@@ -304,7 +304,10 @@ def test_what_the_model_takes_for_categories_must_have_levels() -> None:
     with pytest.raises(
         robx.InvalidInput, match="The model takes 'code' for categories, so its fea"
     ):
-        Problem(model, table, guess.override(code={"kind": "integer"}))
+        Problem(model, table, guess.override(code={"kind": "integer", "levels": None, "low": 1}))
+    plain = robx.Schema.infer(table)
+    assert plain["code"].kind == "integer"  # a table does not tell codes from numbers
+    assert Problem(model, table, plain).schema["code"] == guess["code"]
 
 
 def test_levels_that_the_model_was_not_trained_on_are_left_out() -> None:
@@ -315,7 +318,9 @@ def test_levels_that_the_model_was_not_trained_on_are_left_out() -> None:
         match="Feature 'cat' must list levels that the model was trained on, such as 'x'. Got 'q'",
     ):
         Problem(model, words(), guess.override(cat={"levels": ("q", "r")}))
-    some = Problem(model, words(), guess.override(cat={"levels": {"q": "Q", "x": "X", "z": "Z"}}))
+    stated = guess.override(cat={"levels": {"q": "Q", "x": "X", "z": "Z"}})
+    with pytest.warns(robx.RobxWarning, match="The model was not trained on 'q', which the schema"):
+        some = Problem(model, words(), stated)
     assert (some.schema["cat"].levels, some.schema["cat"].labels) == (("x", "z"), ("X", "Z"))
 
 
@@ -523,7 +528,7 @@ def test_a_black_box_that_gives_no_scores_is_refused(function: Any, message: str
 def test_what_is_not_a_model_is_refused() -> None:
     with pytest.raises(robx.UnsupportedModel, match="BlackBox needs an object with predict_proba"):
         Problem(5, TABLE)
-    with pytest.raises(robx.InvalidInput, match="is not fitted"):
+    with pytest.raises(robx.InvalidModel, match="is not fitted"):
         Problem(RandomForestClassifier(), TABLE)
 
 

@@ -97,8 +97,8 @@ class Pullback:
         saved = now - self._worth(rows, wanted, price)
         place, column = np.arange(len(rows)), self._first_column[other]
         value = wanted[place, column]
-        outwards = np.sign(value - self._x[rows, column])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            outwards = np.sign(value - self._x[rows, column])
             further = outwards * np.tile(PARTS, len(rows) // len(PARTS)) * saved
             further /= rules.unit(1)[column]
         wanted[place, column] += np.where(np.isfinite(further), further, 0.0)

@@ -58,6 +58,8 @@ class BlackBox(Model):
         if self._classes is not None:
             self.target, self._place = choose_target(target, self._classes)
         self._names = _trained_names(model)
+        # A CatBoost model that was pickled says 0, which no model has.
+        self._n_columns: int | None = getattr(model, "n_features_in_", None) or None
         self.source = f"{type(model).__module__}.{type(model).__qualname__}"
 
     @property
@@ -105,10 +107,9 @@ class BlackBox(Model):
     def check_columns(self, X: object, what: str = "X") -> None:
         """See `Model.check_columns`. Types are not checked: only the model knows them."""
         n_columns = self.ordered(X, what).shape[1]
-        wanted = getattr(self.model, "n_features_in_", n_columns)
-        if wanted != n_columns:
+        if self._n_columns not in {None, n_columns}:
             raise InvalidInput(
-                f"{what} must have the {wanted} columns that the model was trained on. "
+                f"{what} must have the {self._n_columns} columns that the model was trained on. "
                 f"Got {n_columns}."
             )
 
