@@ -359,6 +359,22 @@ def one_long_word_in_every_row(path: Path) -> None:
     pq.write_table(pa.table({"a": words}), path, store_schema=False, compression="zstd")
 
 
+@attack("table", ".parquet")
+def one_long_word_in_every_struct(path: Path) -> None:
+    words = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), ["x" * 2**18])
+    within = pa.StructArray.from_arrays([words], ["a"])
+    pq.write_table(pa.table({"a": within}), path, store_schema=False, compression="zstd")
+
+
+@attack("table", ".parquet")
+def one_long_word_in_every_view(path: Path) -> None:
+    long, n = b"x" * 2**18, 20_000
+    one = struct.pack("<i4sii", len(long), long[:4], 0, 0)  # length, beginning, buffer and place
+    buffers = [None, pa.py_buffer(one * n), pa.py_buffer(long)]
+    words = pa.Array.from_buffers(pa.string_view(), n, buffers)
+    pq.write_table(pa.table({"a": words}), path, compression="zstd")
+
+
 def answers_with(change: Callable[[Any], object]) -> bytes:
     model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, Y)
     found = robx.NearestNeighbour().explain(robx.Problem(model, X), X[:5])

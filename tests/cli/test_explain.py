@@ -172,6 +172,38 @@ def test_names_stay_as_they_are_written(folder: Path, call: Run, tmp_path: Path)
     assert {row["applicant"] for row in every} <= set(people["who"])
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1E5", "10E4", "12"],
+        ["NA", "None", "Null"],
+        ["007", "7", "12"],
+        ["1.0", "2", "true"],
+    ],
+)
+def test_names_that_look_like_something_else_stay(
+    folder: Path, call: Run, tmp_path: Path, names: list[str]
+) -> None:
+    people, file = tmp_path / "people.csv", tmp_path / "answers.csv"
+    pd.read_csv(folder / "people.csv")[:3].assign(who=names, team=[0, 1, 1]).to_csv(
+        people, index=False
+    )
+    words = ["--model", folder / "model.ubj", "--data", folder / "train.csv", "--out", file]
+    assert call("explain", *words, "--applicants", people, "--id", "who", "--quiet").code == 0
+    assert [line.split(",")[0] for line in file.read_text().splitlines()[1:]] == names
+    more = ["--by", "team", "--applicants", people, "--id", "who", "--json"]
+    said = call("check", folder / "new.ubj", file, *more).json
+    assert said["n_promises"] == sum(one["n_promises"] for one in said["by"]["team"])
+
+
+def test_names_that_are_whole_numbers_are_numbers(folder: Path, call: Run, tmp_path: Path) -> None:
+    people, file = tmp_path / "people.csv", tmp_path / "answers.json"
+    pd.read_csv(folder / "people.csv")[:3].assign(who=[12, 0, -3]).to_csv(people, index=False)
+    words = ["--model", folder / "model.ubj", "--data", folder / "train.csv", "--out", file]
+    assert call("explain", *words, "--applicants", people, "--id", "who", "--quiet").code == 0
+    assert robx.Counterfactuals.load(file).applicants.index.tolist() == [12, 0, -3]
+
+
 def test_the_same_bytes_each_time(folder: Path, call: Run, tmp_path: Path) -> None:
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for file in files:

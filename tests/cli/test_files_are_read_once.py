@@ -28,9 +28,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     seen: Counter[str] = Counter()
 
     def counted(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def called(path: Any, *arguments: Any) -> Any:
+        def called(path: Any, *arguments: Any, **named: Any) -> Any:
             seen[f"{what} {Path(path).name}"] += 1
-            return function(path, *arguments)
+            return function(path, *arguments, **named)
 
         return called
 

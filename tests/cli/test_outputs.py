@@ -271,3 +271,18 @@ def test_standard_output_is_pure_json_whatever_libraries_print(
     ran = call(*words, "--id", "who", "--models", 6, "--json")
     assert len(ran.json["applicants"]) == 120
     assert "Train Loss" in ran.err
+
+
+@pytest.mark.parametrize("link", ["itself", "symbolic", "hard"])
+def test_a_file_in_a_folder_that_is_read_is_not_overwritten(
+    folder: Path, recourse: Path, call: Run, tmp_path: Path, link: str
+) -> None:
+    issued = tmp_path / "issued" / "january.json"
+    issued.parent.mkdir()
+    issued.write_bytes(recourse.read_bytes())
+    LINKS[link](issued, tmp_path / "new.json")
+    out = issued if link == "itself" else tmp_path / "new.json"
+    ran = call("check", folder / "new.ubj", issued.parent, "--out", out, "--force")
+    assert ran.code == 2
+    assert f"--out '{out}' and RECOURSE... '{issued}' are the same file." in ran.err
+    assert issued.read_bytes() == recourse.read_bytes()

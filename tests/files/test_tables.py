@@ -258,3 +258,33 @@ def test_a_table_is_written_by_its_ending(tmp_path: Path) -> None:
     ):
         write_table(TABLE, tmp_path / "t.txt")
     assert left_over(tmp_path) == []
+
+
+def test_parquet_cells_that_hold_several_values_are_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for values, kind in (
+        ([[1, 2]], pa.list_(pa.int64())),
+        ([{"b": 1}], pa.struct({"b": pa.int64()})),
+        ([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+    ):
+        pq.write_table(pa.table({"a": pa.array(values, kind)}), tmp_path / "t.parquet")
+        with pytest.raises(robx.InvalidInput, match="^Column 'a' of 't.parquet' holds .*Leave it "):
+            read_table(tmp_path / "t.parquet")
+
+
+def test_parquet_values_of_one_length_count_as_long_as_they_are(tmp_path: Path) -> None:
+    import decimal
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = decimal.Decimal("1.5")
+    pq.write_table(pa.table({"a": pa.array([number] * 2000)}), tmp_path / "t.parquet")
+    frame = read_table(tmp_path / "t.parquet", budget=robx.Budget(max_memory=2**18))
+    assert frame["a"].tolist() == [number] * 2000
+    wide = pa.array([b"x" * 500] * 2000, pa.binary(500))
+    pq.write_table(pa.table({"a": wide}), tmp_path / "t.parquet")
+    with pytest.raises(robx.BudgetExceeded):
+        read_table(tmp_path / "t.parquet", budget=robx.Budget(max_memory=2**18))

@@ -114,18 +114,26 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit:  # click's, where the reader of the help has stopped
         return 0
     except (KeyboardInterrupt, click.Abort) as error:
+        # click takes the end of any file for that of its input, and no command asks for input.
+        if isinstance(error.__cause__, EOFError):
+            return _fault(error.__cause__)
         remark("\nStopped. No file was left half-written.")
         return stop_code(error)
     except Exception as error:
-        if os.environ.get("ROBX_DEBUG"):
-            raise
-        said = f"{type(error).__name__}: {_one_line(error)}"
-        remark(
-            f"Error: this is an internal error of robx ({said}). Please report it, with the output "
-            "of the same command under ROBX_DEBUG=1."
-        )
-        return FAULT
+        return _fault(error)
     return result if isinstance(result, int) else 0
+
+
+def _fault(error: Exception) -> int:
+    """Say that it is not the user's doing."""
+    if os.environ.get("ROBX_DEBUG"):
+        raise error
+    said = f"{type(error).__name__}: {_one_line(error)}"
+    remark(
+        f"Error: this is an internal error of robx ({said}). Please report it, with the output of "
+        "the same command under ROBX_DEBUG=1."
+    )
+    return FAULT
 
 
 def _one_line(error: Exception) -> str:

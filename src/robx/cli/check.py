@@ -138,7 +138,7 @@ def _groups(kept: Check, column: str, applicants: str | None, id_column: str | N
         return kept.by(column)
     from robx.files import read_table
 
-    table = read_table(applicants)
+    table = read_table(applicants, text=() if id_column is None else (id_column,))
     lacking = [name for name in (column, id_column) if name and name not in table.columns]
     if lacking:
         raise InvalidInput(

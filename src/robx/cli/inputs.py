@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from robx.methods import Method
     from robx.modelfiles import ModelFile, Recipe
 
+#: A name of an applicant that is the same as a number.
+WHOLE = r"0|-?[1-9]\d{0,17}"
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
@@ -130,14 +133,16 @@ class Inputs:
             if names.isna().any() or names.duplicated().any():
                 said = f"Some applicants in '{path}' share a '{self.id_column}', or have none."
                 remark(said, quiet=self.quiet)
-            table = table.set_index(self.id_column)
+            table = table.set_index(_whole_numbers(names) if _is_csv(path) else names)
+            table = table.drop(columns=self.id_column)
         return self._features(table, path, [str(name) for name in self.X.columns])
 
     def _read(self, path: str) -> pd.DataFrame:
         from robx.files import read_table
 
         if path not in self._tables:
-            self._tables[path] = read_table(path)
+            exact = () if self.id_column is None else (self.id_column,)
+            self._tables[path] = read_table(path, text=exact)
         return self._tables[path]
 
     @cached_property
@@ -209,6 +214,16 @@ def made_method(name: str, parameters: dict[str, Any]) -> Method:
             )
     method: Method = maker(**given)
     return method
+
+
+def _is_csv(path: str) -> bool:
+    return not path.lower().endswith(".parquet")
+
+
+def _whole_numbers(names: pd.Series[Any]) -> pd.Series[Any]:
+    """Names of applicants as numbers where all are, and would be written as they are."""
+    is_whole = names.str.fullmatch(WHOLE, na=False).all()
+    return names.astype("int64") if is_whole else names
 
 
 def _read_parameters(path: str | None) -> dict[str, Any] | None:

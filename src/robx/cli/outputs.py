@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,12 @@ class WritingCommand(click.Command):
             if type(param.type) is click.Path and value is not None:
                 name = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(ctx)
                 for path in [value] if isinstance(value, str) else value:
-                    yield name, Path(path)
+                    yield from ((name, file) for file in _files_at(Path(path)))
+
+
+def _files_at(path: Path) -> Iterable[Path]:
+    """Give a file itself, and of a folder all files in it."""
+    return path.iterdir() if path.is_dir() else [path]
 
 
 def _check(option: str, file: Path, others: Sequence[tuple[str, Path]], *, force: bool) -> None:

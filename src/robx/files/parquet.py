@@ -21,8 +21,8 @@ from robx.files.formats import first_line, refuse_doubled
 #: Bytes of memory for one value in Arrow and in pandas, and for one column.
 VALUE_BYTES = 32
 COLUMN_BYTES = 4096
-#: Values of these types may be of any length.
-LONG = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+#: Values of these types may be of any length, each of its own or all of one.
+LONG, FIXED = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
 
 
 def read_parquet(file: Path, budget: Budget) -> pd.DataFrame:
@@ -30,6 +30,7 @@ def read_parquet(file: Path, budget: Budget) -> pd.DataFrame:
     try:
         with pq.ParquetFile(file) as opened:
             refuse_doubled(opened.schema_arrow.names, file)
+            _refuse_nested(opened.schema_arrow, file)
             _check_size(opened, file, budget)
         frame: pd.DataFrame = pd.read_parquet(file, engine="pyarrow")
     except (pa.ArrowException, OSError) as error:
@@ -42,6 +43,16 @@ def read_parquet(file: Path, budget: Budget) -> pd.DataFrame:
     named = [name for name in frame.index.names if name is not None]
     refuse_doubled([*map(str, frame.columns), *map(str, named)], file)
     return frame.reset_index(named) if named else frame
+
+
+def _refuse_nested(schema: Any, file: Path) -> None:
+    """Refuse lists, structs and maps, whose values are counted by none of the estimates below."""
+    for field in schema:
+        if pa.types.is_nested(_stored(field.type)):
+            raise InvalidInput(
+                f"Column '{field.name}' of '{file.name}' holds {str(field.type)[:60]}, and a cell "
+                "must be one number or text. Leave it out, or write a column for each value in it."
+            )
 
 
 def _check_size(opened: Any, file: Path, budget: Budget) -> None:
@@ -58,20 +69,26 @@ def _check_size(opened: Any, file: Path, budget: Budget) -> None:
     need = VALUE_BYTES * values + COLUMN_BYTES * metadata.num_columns
     need += sum(max(chunk.total_uncompressed_size, 0) for chunk in chunks)
     budget.check_memory(need, f"'{file.name}'")
-    # At worst every value of a dictionary is as long as the whole of it.
-    size = file.stat().st_size
-    worst = sum(
-        max(chunk.total_uncompressed_size, size) * max(chunk.num_values, 0)
-        for chunk in chunks
-        if chunk.physical_type in LONG
-    )
-    if worst > budget.max_memory:
+    size, kinds = file.stat().st_size, [_stored(field.type) for field in opened.schema_arrow]
+    worst_text = 0
+    for place, chunk in enumerate(chunks):
+        n_values, j = max(chunk.num_values, 0), place % metadata.num_columns
+        # At worst every value of a dictionary is as long as the whole of it.
+        worst = max(chunk.total_uncompressed_size, size) * n_values
+        if chunk.physical_type == FIXED:
+            need += 2 * opened.schema.column(j).length * n_values
+        elif chunk.physical_type == LONG and _is_text(kinds[j]):
+            worst_text += worst
+        elif chunk.physical_type == LONG and not pa.types.is_decimal(kinds[j]):
+            need += worst
+    budget.check_memory(need, f"'{file.name}'")
+    if worst_text > budget.max_memory:
         _check_text(opened.schema_arrow, need, file, budget)
 
 
 def _check_text(schema: Any, need: int, file: Path, budget: Budget) -> None:
     """Count the bytes of all text, whose dictionaries are read but not unfolded."""
-    names = [field.name for field in schema if _is_text(field.type)]
+    names = [field.name for field in schema if _is_text(_stored(field.type))]
     with pq.ParquetFile(file, read_dictionary=names) as opened:
         for batch in opened.iter_batches(columns=names):
             for column in batch.columns:
@@ -84,14 +101,14 @@ def _check_text(schema: Any, need: int, file: Path, budget: Budget) -> None:
 
 
 def _is_text(kind: Any) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    """Whether values of a type can be read as a dictionary, which is not unfolded."""
     types = pa.types
-    return any(
-        is_it(kind)
-        for is_it in (
-            types.is_string,
-            types.is_large_string,
-            types.is_binary,
-            types.is_large_binary,
-        )
-    )
+    known = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(is_it(kind) for is_it in known)
+
+
+def _stored(kind: Any) -> Any:
+    """Give the type of the values themselves."""
+    while pa.types.is_dictionary(kind) or isinstance(kind, pa.BaseExtensionType):
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind.storage_type
+    return kind

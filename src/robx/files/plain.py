@@ -59,19 +59,22 @@ def _count(root: yaml.Node, what: str) -> int:
     waiting = [root]
     while waiting:
         node = waiting[-1]
-        below = _below(node)
-        if id(node) not in counts:
-            counts[id(node)] = None
-            if any(counts.get(id(one), 0) is None for one in below):
-                raise InvalidInput(f"{what} has a value that contains itself. Write it out.")
-            if not below and not isinstance(node.value, list):
-                _refuse_long(node, what)
-            waiting += [one for one in below if id(one) not in counts]
-        else:
-            if counts[id(node)] is None:
-                total = 1 + sum(counts[id(one)] or 0 for one in below)
-                counts[id(node)] = min(total, sys.maxsize)
+        if counts.get(id(node)) is not None:  # it was referred to from several places
             waiting.pop()
+            continue
+        below = _below(node)
+        if id(node) in counts:
+            total = 1 + sum(counts[id(one)] or 0 for one in below)
+            counts[id(node)] = min(total, sys.maxsize)
+            waiting.pop()
+            continue
+        counts[id(node)] = None
+        distinct = {id(one): one for one in below}
+        if any(counts.get(one, 0) is None for one in distinct):
+            raise InvalidInput(f"{what} has a value that contains itself. Write it out.")
+        if not below and not isinstance(node.value, list):
+            _refuse_long(node, what)
+        waiting += [one for key, one in distinct.items() if key not in counts]
     return counts[id(root)] or 0
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from robx.errors import InvalidInput
 ENDINGS = (".json", ".parquet", ".csv", ".csv.gz")
 #: What the JSON of answers begins with, and how much of a file is looked at to tell.
 MARK, LOOK = b'"robx_counterfactuals"', 4096
+#: So much of the first line of a CSV file is looked at.
+LONGEST_LINE = 2**20
 
 
 def listed_answers(answers: Any) -> list[Any]:
@@ -68,20 +72,24 @@ def _once(found: Iterable[Any]) -> list[Any]:
 
 def _holds_answers(file: Path) -> bool:
     """Look at the beginning of a file, or at its metadata, to tell answers from other files."""
-    if file.suffix == ".json":
-        with file.open("rb") as opened:
-            return MARK in opened.read(LOOK)
     try:
-        return f"{PREFIX}status" in _columns(file)
-    except (OSError, ValueError, InvalidInput):
+        if file.suffix == ".json":
+            with file.open("rb") as opened:
+                return MARK in opened.read(LOOK)
+        if file.suffix == ".parquet":
+            return f"{PREFIX}status" in _columns(file)
+        return f"{PREFIX}status".encode() in _first_line(file)
+    except (OSError, EOFError, ValueError, zlib.error):
         return False
 
 
 def _columns(file: Path) -> list[str]:
-    if file.suffix == ".parquet":
-        import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415 - takes long
+    import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415 - takes long
 
-        return [str(name) for name in pq.read_schema(file).names]
-    import pandas as pd  # noqa: PLC0415 - takes long to load
+    return [str(name) for name in pq.read_schema(file).names]
 
-    return [str(name) for name in pd.read_csv(file, nrows=0).columns]
+
+def _first_line(file: Path) -> bytes:
+    """Read the names of the columns of a CSV file, as far as they are looked at."""
+    with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
+        return opened.readline(LONGEST_LINE)
