@@ -10,7 +10,7 @@ BAD = """
 default defaulted loan_default is_bad SeriousDlqin2yrs default.payment.next.month not.fully.paid
 Churn Exited Attrition fraud credit_risk unpaid NotApproved ineligible days_overdue charge_off_loss
 Ausfall Kündigung impayé incumplimiento moroso inadimplente insoluto wanbetaler
-是否违约 дефолт
+是否违约 违约 不良 否決 дефолт high_risk
 """.split()  # noqa: SIM905
 GOOD = """
 good Good approved paid_back fully_paid repaid accepted granted creditworthy non_default NoDefault
@@ -29,7 +29,13 @@ def test_names_of_good_outcomes_are_known(name: str) -> None:
     assert sense_of(name) == "good"
 
 
-@pytest.mark.parametrize("name", [*SILENT, "good_or_bad", "paid_late", ""])
+UNCLEAR = """
+不违约 未违约 没有违约 没有拒绝 不通过 不好 非不良 延滞なし no_of_defaults NoOfDefaults low_risk LowRisk
+low_credit_risk risk_free default_free riskless fraudfree
+""".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("name", [*SILENT, *UNCLEAR, "good_or_bad", "paid_late", ""])
 def test_other_names_say_nothing(name: str) -> None:
     assert sense_of(name) is None
 
@@ -37,6 +43,11 @@ def test_other_names_say_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     ("label", "target", "other", "sense"),
     [
+        ("class", "low risk", "high risk", "good"),
+        ("class", "high risk", "low risk", "bad"),
+        ("class", "good risk", "bad risk", "good"),
+        ("class", "approved", "accepted", None),
+        ("class", "defaulted", "rejected", None),
         ("RiskPerformance", "Good", "Bad", "good"),  # classes say more than the column
         ("RiskPerformance", "Bad", "Good", "bad"),
         ("class", "a", "bad", "good"),

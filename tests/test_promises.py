@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gzip
 import json
+import tracemalloc
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +21,7 @@ from xgboost import XGBClassifier
 import robx
 from robx import Counterfactuals, Problem, Status
 from robx.promises import Check, check
+from robx.promises.folders import files_in
 
 
 @cache
@@ -623,3 +626,19 @@ def test_a_category_that_the_new_model_does_not_know_is_judged_as_it_judges() ->
 def test_a_check_is_public() -> None:
     assert robx.check is check
     assert isinstance(robx.check(answers(), forest()), Check)
+
+
+def test_damaged_and_long_files_of_a_folder_are_left_out_at_little_cost(tmp_path: Path) -> None:
+    line = b"id,robx_status\n" + bytes(range(256)) * 64
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(line)[:12])
+    packed = bytearray(gzip.compress(line))
+    packed[10] ^= 0b111  # no such kind of block
+    (tmp_path / "broken.csv.gz").write_bytes(packed)
+    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(b"x," * 2**24 + b"robx_status\n"))
+    (tmp_path / "sound.csv.gz").write_bytes(gzip.compress(line))
+    tracemalloc.start()
+    try:
+        assert [file.name for file in files_in(tmp_path)] == ["sound.csv.gz"]
+        assert tracemalloc.get_traced_memory()[1] < 2**23
+    finally:
+        tracemalloc.stop()

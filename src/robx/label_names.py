@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 from typing import Any, Literal
 
 Sense = Literal["good", "bad"]
@@ -47,6 +48,15 @@ GOOD_WORDS = frozenset("bien bom bon goods ok pass".split())  # noqa: SIM905
 NEGATIONS = frozenset(
     "not non no never without kein keine nicht sans sin sem senza niet geen nao".split()  # noqa: SIM905 - easier to read and to add to
 )
+#: Beside the name of a bad outcome they may well mean a good one.
+LESSENING = frozenset(("low", "lower", "lowest", "less", "free", "little", "least"))
+#: In names without blanks, these before a stem or after it turn it round, if they are not a part of
+#: "whether".
+UNCLEAR = re.compile(
+    "(?<!是)[不未没沒非无無否]有?(?:{0})|(?:{0})し?(?:なし|ない|無)".format(
+        "|".join(stem for stem in (*BAD, *GOOD) if stem[0] >= "\u3000")
+    )
+)
 #: What stands for "it is so" and for "it is not so", beside a name that says what.
 TRUE = frozenset({"1", "1.0", "true", "t", "yes", "y", "ja", "j", "oui", "si", "sim"})
 FALSE = frozenset({"0", "0.0", "-1", "-1.0", "false", "f", "no", "n", "nein", "non", "nee", "nao"})
@@ -61,18 +71,23 @@ def sense_of(name: Any) -> Sense | None:
     ('bad', 'bad', 'bad')
     >>> sense_of("Good"), sense_of("non-default"), sense_of("zurückgezahlt")
     ('good', 'good', 'good')
-    >>> sense_of("class"), sense_of("good_or_bad")
-    (None, None)
+    >>> sense_of("class"), sense_of("good_or_bad"), sense_of("low_risk")
+    (None, None, None)
     """
     found: set[Sense] = set()
     turned = False
-    for word in _words(str(name)):
+    words = _words(str(name))
+    if UNCLEAR.search(str(name)) or ("no", "of") in pairwise(words):  # a number of something
+        return None
+    for word in words:
         sense = _sense_of_word(word)
         if sense is not None and turned:
             sense = "good" if sense == "bad" else "bad"
         if sense is not None:
             found.add(sense)
         turned = turned or word in NEGATIONS
+    if "bad" in found and any(w in LESSENING or w.endswith(("less", "free")) for w in words):
+        return None
     return found.pop() if len(found) == 1 else None
 
 
@@ -104,9 +119,11 @@ def sense_of_class(label: str | None, target: Any, others: list[Any]) -> Sense |
             return of_name
         return "good" if of_name == "bad" else "bad"
     own = sense_of(target)
-    if own is not None or len(others) != 1:
+    if len(others) != 1:
         return own
     other = sense_of(others[0])
+    if own is not None:
+        return None if own == other else own
     return None if other is None else ("good" if other == "bad" else "bad")
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import robx
+from cli_cases import Run
 from speed import slow_but
 
 STOPPED = "Stopped. No file was left half-written."
@@ -168,3 +170,16 @@ def test_a_program_that_imports_robx_keeps_its_handlers_of_signals() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "True"
+
+
+def test_the_end_of_a_file_is_not_taken_for_a_stop(
+    folder: Path, call: Run, recourse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: object, **__: object) -> None:
+        raise EOFError("ended early")
+
+    monkeypatch.setattr(robx, "check", ends)
+    ran = call("check", folder / "new.ubj", recourse)
+    assert ran.code == 70
+    assert "internal error of robx (EOFError: ended early)" in ran.err
+    assert "Stopped" not in ran.err

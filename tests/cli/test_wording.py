@@ -13,7 +13,12 @@ from robx.cli.wording import in_options
 #: What nobody can type at a prompt.
 PYTHON = re.compile(r"X_train|y_train|\w=(?=\W|$)|estimator|parameter of|Counterfactuals\.|get_par")
 
-
+#: Names of files and columns are the user's own.
+OWN = (
+    "There is no file at 'X_train.csv'. Check the name.",
+    "'data/X_train' has no column 'y_train'. It has 'target=1'.",
+    "See old/X_train.csv, y_train-2.csv and my.y_train.",
+)
 TRAINED = "it does not say how it was trained."
 ORIGINAL = "Pass the original model, or a classifier with scikit-learn's interface as estimator."
 ELSE = "Leave --label out, or give models that were trained again with --retrained."
@@ -43,6 +48,8 @@ ELSE = "Leave --label out, or give models that were trained again with --retrain
             f"If you trust it, {allow_more('max_memory')}.",
             "If you trust it, allow more with the environment variable ROBX_MAX_MEMORY.",
         ),
+        ("The 'y_train' parameter of Problem is short.", "--label is short."),
+        ("It's in X_train, not 'a'.", "It's in the training table (--data), not 'a'."),
         ("Wrap the model in robx.BlackBox.", "Wrap the model in robx.BlackBox in Python."),
     ],
 )
@@ -50,6 +57,11 @@ def test_sentences_of_the_library_speak_of_options(library: str, command: str) -
     said = in_options(library)
     assert said == command
     assert PYTHON.search(said) is None
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_names_of_files_and_columns_stay(text: str) -> None:
+    assert in_options(text) == text
 
 
 def test_errors_of_commands_name_no_parameters(folder: Path, call: Run, tmp_path: Path) -> None:

@@ -17,10 +17,12 @@ OPTIONS = {
     "log": "--log",
     "key": "--key",
     "schema": "--schema",
+    "X_train": "--data",
+    "y_train": "--label",
 }
 #: Parameters that have an option of their own name, with hyphens.
 SAME = frozenset(("target", "threshold", "tau", "level", "norm", "seed", "validity", "max_changes"))
-#: Whole sentences, then single words, in this order.
+#: Sentences and parts of them, in this order.
 TURNS: tuple[tuple[str, str], ...] = (
     (
         r"Pass (it|the (original model, or a )?classifier( with [\w' -]+)?) as '?estimator'?\.",
@@ -40,12 +42,17 @@ TURNS: tuple[tuple[str, str], ...] = (
     (r"unsafe_pickle=True \(--unsafe-pickle\)", "--unsafe-pickle"),
     (r"(target|threshold)= \(--\1\)", r"--\1"),
     (r"target= of robx\.import_model", "--target"),
-    (r"\b(target|threshold)=", r"--\1 "),
     (r"of 'models'", "of the --retrained models"),
     (r"robx\.BlackBox(?! in Python)", "robx.BlackBox in Python"),
-    (r"\bX_train\b", "the training table (--data)"),
-    (r"\by_train\b", "the labels (--label)"),
 )
+#: Single words, which users may have in names of files and columns, too.
+WORDS: tuple[tuple[str, str], ...] = (
+    (r"(target|threshold)=", r"--\1 "),
+    (r"X_train(?![\w/\\-]|\.\w)", "the training table (--data)"),
+    (r"y_train(?![\w/\\-]|\.\w)", "the labels (--label)"),
+)
+#: Names of the user's own stand in quotes; an apostrophe within a word is none.
+QUOTED = r"""((?<!\w)'[^']*'(?!\w)|"[^"]*")"""
 
 
 def in_options(text: str) -> str:
@@ -61,6 +68,10 @@ def in_options(text: str) -> str:
     said = text
     for pattern, words in TURNS:
         said = re.sub(pattern, words, said)
+    for pattern, words in WORDS:
+        parts = re.split(QUOTED, said)
+        parts[::2] = [re.sub(rf"(?<![\w./\\-]){pattern}", words, part) for part in parts[::2]]
+        said = "".join(parts)
     said = re.sub(r"[Tt]he '(\w+)' parameter of [\w.]+", _option, said)
     # A sentence that began with a parameter now begins with a word.
     return said if said[:1] == text[:1] else said[:1].upper() + said[1:]
