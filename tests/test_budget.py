@@ -116,7 +116,7 @@ def test_the_environment_changes_the_limits_that_nobody_gave(
     monkeypatch.setenv("ROBX_MAX_MEMORY", "much")
     with pytest.raises(
         robx.InvalidInput,
-        match="variable ROBX_MAX_MEMORY must be a number, such as 8e9. Got 'much'",
+        match="variable ROBX_MAX_MEMORY must be a number above 0, such as 8e9. Got 'much'",
     ):
         robx.import_model(path)
 
@@ -165,3 +165,13 @@ def test_anchors_that_repeat_little_are_read(tmp_path: Path) -> None:
     found = read_plain(path, Budget())
     assert found["b"] == {"x": 1, "y": [1, 2]}
     assert found["c"] == {"x": 1, "y": [1, 2], "z": 3}
+
+
+@pytest.mark.parametrize("name", ["ROBX_MAX_BYTES", "ROBX_MAX_MEMORY", "ROBX_MAX_SECONDS"])
+@pytest.mark.parametrize("said", ["-5", "0", "nan"])
+def test_a_limit_that_is_none_is_named_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.setenv(name, said)
+    with pytest.raises(robx.InvalidInput, match=f"variable {name} must be a number above 0"):
+        Budget.default()

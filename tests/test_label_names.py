@@ -30,8 +30,8 @@ def test_names_of_good_outcomes_are_known(name: str) -> None:
 
 
 UNCLEAR = """
-不违约 未违约 没有违约 没有拒绝 不通过 不好 非不良 延滞なし no_of_defaults NoOfDefaults low_risk LowRisk
-low_credit_risk risk_free default_free riskless fraudfree
+不违约 未违约 没有违约 没有拒绝 不通过 不好 非不良 延滞なし no_of_defaults NoOfDefaults
+low_risk LowRisk low_credit_risk risk_free default_free riskless fraudfree
 """.split()  # noqa: SIM905
 
 

@@ -76,11 +76,12 @@ class Budget:
             said = os.environ.get(_variable(field.name), "").strip()
             if said:
                 try:
-                    limits[field.name] = float(said) if field.type == "float" else int(float(said))
-                except (ValueError, OverflowError) as error:
+                    limit = float(said) if field.type == "float" else int(float(said))
+                    limits[field.name] = getattr(cls(**{field.name: limit}), field.name)
+                except (InvalidInput, ValueError, OverflowError) as error:
                     raise InvalidInput(
-                        f"The environment variable {_variable(field.name)} must be a number, such "
-                        f"as 8e9. Got {said[:40]!r}."
+                        f"The environment variable {_variable(field.name)} must be a number above "
+                        f"0, such as 8e9. Got {said[:40]!r}."
                     ) from error
         return cls(**limits)
 

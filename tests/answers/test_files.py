@@ -18,6 +18,7 @@ from robx import Certificate, Counterfactuals, Problem, Status
 from robx.answers.files import check_path
 from robx.answers.flat_table import check_names
 from robx.files import read_table
+from robx.tables import pack
 
 
 def people(n: int = 150, seed: int = 0) -> pd.DataFrame:
@@ -330,3 +331,14 @@ def test_the_origin_changes_no_answer() -> None:
 
 def test_a_notebook_shows_the_answers() -> None:
     assert "<table" in answer()._repr_html_()
+
+
+@pytest.mark.parametrize("key", ['"columns"', '"column\\u0073"'])
+def test_tables_are_counted_however_they_are_written(tmp_path: Path, key: str) -> None:
+    n, file = 400, tmp_path / "a.json"
+    small = json.dumps(pack(pd.DataFrame({"a": [1]}))).replace('"columns"', key)
+    whole = json.dumps({**json.loads(answer().to_json()), "paths": ["here"]})
+    file.write_text(whole.replace('"here"', ",".join([small] * n)), encoding="utf-8")
+    assert len(Counterfactuals.load(file).paths or ()) == n
+    with pytest.raises(robx.BudgetExceeded, match=r"would take about 3,\d{3},\d{3} bytes"):
+        Counterfactuals.load(file, budget=robx.Budget(max_memory=8192 * n))

@@ -82,7 +82,15 @@ def test_at_least_applies_to_the_lower_bound_if_asked(
     assert said["low"] < between < said["share"]
     assert call(*words, "--at-least", between).code == 0
     assert call(*words, "--at-least", between, "--of", "share").code == 0
-    assert call(*words, "--at-least", between, "--of", "lower-bound").code == 1
+    broken = call(*words, "--at-least", between, "--of", "lower-bound")
+    assert broken.code == 1
+    assert broken.err.splitlines()[-1] == (
+        f"The lower bound, {said['low']:.1%}, is below --at-least {100 * between:g}%."
+    )
+    for more in (1e-3, 1e-4, 1e-5):
+        limit = said["low"] + more
+        barely = call(*words, "--at-least", limit, "--of", "lower-bound").err.splitlines()[-1]
+        assert float(barely.split(", ")[1].rstrip("%")) < 100 * limit
     assert call(*words, "--at-least", said["low"] - 0.01, "--of", "lower-bound").code == 0
 
 

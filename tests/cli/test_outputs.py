@@ -286,3 +286,25 @@ def test_a_file_in_a_folder_that_is_read_is_not_overwritten(
     assert ran.code == 2
     assert f"--out '{out}' and RECOURSE... '{issued}' are the same file." in ran.err
     assert issued.read_bytes() == recourse.read_bytes()
+
+
+def test_endings_in_capitals_work_as_small_ones(
+    folder: Path, recourse: Path, call: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "small").mkdir()
+    (tmp_path / "LARGE").mkdir()
+    (folder / "rows.json.csv").write_bytes((folder / "train.csv").read_bytes())
+    endings = {"schema": (".yaml", ".json"), "report": (".md",), "check": (".csv", ".json")}
+    endings["explain"] = (".json", ".csv", ".parquet")
+    for name, ends in endings.items():
+        for ending in ends:
+            for out in (f"small/{name}{ending}", f"LARGE/{name}{ending.upper()}"):
+                words, _ = words_of(folder, recourse, tmp_path / out)[name]
+                assert call(*words).code == 0, out
+            small, large = (tmp_path / "small" / name, tmp_path / "LARGE" / name)
+            if ending != ".parquet":
+                written = large.with_suffix(ending.upper()).read_text(encoding="utf-8")
+                assert written == small.with_suffix(ending).read_text(encoding="utf-8")
+    for ending in (".JSON", ".CSV", ".PARQUET"):
+        answers = tmp_path / "LARGE" / f"explain{ending}"
+        assert call("check", folder / "new.ubj", answers).code == 0

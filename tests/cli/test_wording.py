@@ -64,6 +64,16 @@ def test_names_of_files_and_columns_stay(text: str) -> None:
     assert in_options(text) == text
 
 
+def test_early_stopping_is_to_be_left_out(folder: Path, call: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("early_stopping_rounds: 3", encoding="utf-8")
+    words = ["--model", folder / "model.ubj", "--data", folder / "train.csv", "--label", "good"]
+    words += ["--applicants", folder / "people.csv", "--id", "who", "--params", tmp_path / "p.yaml"]
+    ran = call("explain", *words)
+    assert ran.code == 2
+    assert "early_stopping_rounds needs rows that are set aside" in ran.err
+    assert "Leave it out of --params" in ran.err
+
+
 def test_errors_of_commands_name_no_parameters(folder: Path, call: Run, tmp_path: Path) -> None:
     """Errors that the library raises while a command runs."""
     train = pd.read_csv(folder / "train.csv")

@@ -182,3 +182,9 @@ def test_answers_in_csv_are_checked_under_the_names_that_applicants_have(tmp_pat
     write_table(kept.table, tmp_path / "kept.csv")
     data = (tmp_path / "kept.csv").read_text()
     assert [cell for cell in cells_of_a_spreadsheet(data) if runs(cell)] == []
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, "runs it; robx reads it"), (2, "runs them; robx rea")])
+def test_the_warning_speaks_of_one_or_of_many(tmp_path: Path, n: int, said: str) -> None:
+    with pytest.warns(robx.RobxWarning, match=said):
+        write_table(pd.DataFrame({"a": ["=1"] * n}), tmp_path / "t.csv")

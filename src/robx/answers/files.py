@@ -7,7 +7,7 @@ any other form than robx wrote it, a file is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,10 +130,10 @@ def from_plain(
 def save(answers: Counterfactuals, path: str | os.PathLike[str]) -> None:
     """Write answers in the form that the file's ending names."""
     file = check_path(path)
-    if file.suffix == ".json":
+    if file.suffix.lower() == ".json":
         with atomically(file) as temporary:
             temporary.write_text(answers.to_json(), encoding="utf-8")
-    elif file.suffix == ".parquet":
+    elif file.suffix.lower() == ".parquet":
         _write_parquet(answers, file)
     else:
         write_table(answers.table, file)
@@ -145,12 +145,12 @@ def check_path(path: str | os.PathLike[str], names: Iterable[str] = ()) -> Path:
     The flat table in all but a `.json` file must be able to hold features of these names.
     """
     file = Path(path)
-    if not file.name.endswith(ENDINGS):
+    if not file.name.lower().endswith(ENDINGS):
         raise InvalidInput(
             "Counterfactuals are saved as .json or .parquet, which can be loaded again, or as .csv "
             f"for their table alone. Got '{file.name}'."
         )
-    if file.suffix != ".json":
+    if file.suffix.lower() != ".json":
         from robx.answers.flat_table import check_names  # noqa: PLC0415 - pandas takes long to load
 
         check_names(names)
@@ -164,24 +164,34 @@ def load(
     """Read what `save` wrote to a `.json` or `.parquet` file."""
     file = existing_file(path)
     with budget.reading(f"'{file.name}'"):
-        if file.suffix == ".parquet":
+        if file.suffix.lower() == ".parquet":
             text = _metadata(file, budget)
-        elif file.suffix == ".json":
+        elif file.suffix.lower() == ".json":
             text = budget.read(file)
         else:
             raise InvalidInput(
                 f"Counterfactuals are loaded from .json or .parquet. Got '{file.name}'; a .csv "
                 "file holds only their table."
             )
-        # Every table in it takes more than its text: an empty frame is some thousand bytes.
-        budget.check_memory(TABLE_BYTES * text.count(b'"columns"'), f"'{file.name}'")
         try:
             plain = parse_json(text, f"'{file.name}'", budget)
         except InvalidInput:
             raise
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"'{file.name}' is not JSON: {error}.") from error
+        # Every table in it takes more than its text: an empty frame is some thousand bytes.
+        budget.check_memory(TABLE_BYTES * _count_tables(plain), f"'{file.name}'")
         return from_plain(cls, plain, budget=budget)
+
+
+def _count_tables(plain: Any, depth: int = 0) -> int:
+    """Count the tables that `from_plain` would make of plain values, whatever else they hold."""
+    if depth > DEEPEST or not isinstance(plain, Mapping):
+        return 0
+    paths, others = plain.get("paths"), plain.get("alternatives")
+    inner = [plain.get("base"), *(others if isinstance(others, list) else ())]
+    n_paths = len(paths) if isinstance(paths, Sized) else 0
+    return 2 + n_paths + sum(_count_tables(one, depth + 1) for one in inner)
 
 
 def _write_parquet(answers: Counterfactuals, file: Path) -> None:

@@ -176,4 +176,10 @@ def _exit_code(kept: Check, at_least: float | None, figure: str, *, quiet: bool)
         remark("There is no promise of another model to judge --at-least by.", quiet=quiet)
         return BROKEN
     value = kept.share if figure == "share" else kept.low
-    return 0 if value >= at_least else BROKEN
+    if value >= at_least:
+        return 0
+    what = "share" if figure == "share" else "lower bound"
+    digits = (f"{value:.{n}%}" for n in (1, 3, 6))  # as many as tell it from the limit
+    shown = next((s for s in digits if float(s[:-1]) < 100 * at_least), f"{value:%}")
+    remark(f"The {what}, {shown}, is below --at-least {100 * at_least:g}%.", quiet=quiet)
+    return BROKEN

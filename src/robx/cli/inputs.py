@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from robx.methods import Method
     from robx.modelfiles import ModelFile, Recipe
 
+#: Hyperparameters that stop a training when other rows say so.
+EARLY_STOPPING = ("early_stopping_rounds", "early_stopping_round")
 #: A name of an applicant that is the same as a number.
 WHOLE = r"0|-?[1-9]\d{0,17}"
 
@@ -111,7 +113,14 @@ class Inputs:
             if self.parameters_path is not None:
                 raise InvalidInput("--params is for training again, which needs --label as well.")
             return None
-        recipe = self.file.recipe(_read_parameters(self.parameters_path))
+        parameters = _read_parameters(self.parameters_path) or {}
+        recipe = self.file.recipe(parameters or None)
+        stops = [name for name in EARLY_STOPPING if parameters.get(name) is not None]
+        if stops and "CatBoost" not in type(recipe.estimator).__name__:  # which passes over it
+            raise InvalidInput(
+                f"{stops[0]} needs rows that are set aside, and no rows are when a model is "
+                "trained again. Leave it out of --params, and give the number of rounds instead."
+            )
         remark(recipe.words, quiet=self.quiet)
         return recipe
 

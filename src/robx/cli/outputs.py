@@ -23,7 +23,7 @@ class NewFile(click.Path):
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """See `click.ParamType`."""
         file, option = Path(value), param.opts[0]
-        if file.suffix not in self.endings:
+        if file.suffix.lower() not in self.endings:
             printed = value == "-" or str(value).startswith("/dev/")
             hint = f" To print the result, leave {option} out." if printed else ""
             raise InvalidInput(

@@ -24,7 +24,7 @@ from pyarrow.csv import ConvertOptions  # type: ignore[import-untyped]
 from robx.budget import Budget
 from robx.errors import InvalidInput
 from robx.files.escaping import unescape
-from robx.files.formats import first_line, refuse_doubled
+from robx.files.formats import first_line, refuse_doubled, text_width
 
 #: What may stand between two columns, the likelier one first.
 SEPARATORS = (",", ";", "\t")
@@ -177,8 +177,10 @@ def _text(file: Path, budget: Budget) -> str:
         raise InvalidInput(
             f"'{file.name}' cannot be read: {first_line(error)}. Check it, or write it again."
         ) from error
-    width = 1 if data.isascii() else 4
-    need = (2 + 4 * width) * len(data) + sum(CELL_BYTES * data.count(sign) for sign in ENDS)
+    # The text and its cells are Python's; beside them there are the bytes, twice, and Arrow's.
+    need = (4 + 2 * text_width(data)) * len(data) + sum(
+        CELL_BYTES * data.count(sign) for sign in ENDS
+    )
     first = data[: data.find(b"\n") + 1 or len(data)]
     need += COLUMN_BYTES * max(first.count(sign.encode()) for sign in SEPARATORS)
     budget.check_memory(need, f"'{file.name}'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -34,3 +35,10 @@ def first_line(error: Exception) -> str:
     """Give the first line of what an error says, without a full stop."""
     said = str(error).strip() or type(error).__name__
     return said.splitlines()[0][:200].rstrip(".")
+
+
+def text_width(data: bytes) -> int:
+    """Tell how many bytes Python takes for each character of this UTF-8 text, once decoded."""
+    if data.isascii() or re.search(rb"[\xc4-\xff]", data) is None:
+        return 1
+    return 2 if re.search(rb"[\xf0-\xff]", data) is None else 4

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from robx.budget import Budget
 from robx.errors import InvalidInput
+from robx.files.formats import text_width
 
 if TYPE_CHECKING:
     import yaml
@@ -26,8 +27,7 @@ LONGEST_SCALAR = 1000
 
 def parse_json(data: bytes, what: str, budget: Budget) -> Any:
     """Read JSON; what is not raises `ValueError`, or `RecursionError` where it is too deep."""
-    width = 1 if data.isascii() else 4
-    need = (1 + 2 * width) * len(data)
+    need = (1 + 2 * text_width(data)) * len(data)
     need += sum(cost * data.count(sign) for sign, cost in JSON_COSTS.items())
     budget.check_memory(need, what, held=len(data))
     return json.loads(data)
@@ -97,7 +97,7 @@ def read_plain(file: Path, budget: Budget) -> Any:
     """Read the plain values in a `.json` file, or in one of YAML by any other ending."""
     import yaml  # noqa: PLC0415
 
-    is_json = file.suffix == ".json"
+    is_json = file.suffix.lower() == ".json"
     with budget.reading(f"'{file.name}'"):
         try:
             parse = parse_json if is_json else parse_yaml

@@ -59,12 +59,12 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         # Neither the name nor the time stands in the file: the same table gives the same bytes.
         temporary.write_bytes(gzip.compress(data, mtime=0) if ending == ".csv.gz" else data)
     if n_escaped:
-        many = f"{n_escaped} texts in '{file.name}' begin"
-        one = f"A text in '{file.name}' begins"
+        is_one = n_escaped == 1
+        many = f"{n_escaped} texts in '{file.name}' begin as a formula does"
+        one, it = f"A text in '{file.name}' begins as a formula does", "it" if is_one else "them"
         warn_caller(
-            f"{many if n_escaped > 1 else one} as a formula does. An apostrophe was put before it, "
-            "so that no spreadsheet runs it; robx reads it without. A .parquet file holds all text "
-            "as it is.",
+            f"{one if is_one else many}. An apostrophe was put before {it}, so that no spreadsheet "
+            f"runs {it}; robx reads {it} without. A .parquet file holds all text as it is.",
             RobxWarning,
         )
 

@@ -117,11 +117,11 @@ def save(axes: Any, path: str | os.PathLike[str]) -> None:
     """
     figure = _figure_of(axes, "save")
     file = Path(path)
-    if file.suffix not in ENDINGS:
+    if file.suffix.lower() not in ENDINGS:
         raise InvalidInput(
             f"A plot is saved as {', '.join(ENDINGS)}. Got '{file.name}'. Choose one of these."
         )
-    data = _written(figure, file.suffix[1:], transparent=False)
+    data = _written(figure, file.suffix[1:].lower(), transparent=False)
     with atomically(file, private=False) as temporary:
         temporary.write_bytes(data)
 

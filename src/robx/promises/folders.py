@@ -41,9 +41,9 @@ def files_in(folder: str | os.PathLike[str]) -> list[Path]:
     """
     by_name: dict[str, dict[str, Path]] = {}
     for file in sorted(Path(folder).iterdir()):
-        ending = next((e for e in reversed(ENDINGS) if file.name.endswith(e)), None)
+        ending = next((e for e in reversed(ENDINGS) if file.name.lower().endswith(e)), None)
         if ending is not None and file.is_file() and _holds_answers(file):
-            by_name.setdefault(file.name.removesuffix(ending), {})[ending] = file
+            by_name.setdefault(file.name[: -len(ending)], {})[ending] = file
     found = [next(forms[e] for e in ENDINGS if e in forms) for forms in by_name.values()]
     if not found:
         raise InvalidInput(
@@ -73,10 +73,10 @@ def _once(found: Iterable[Any]) -> list[Any]:
 def _holds_answers(file: Path) -> bool:
     """Look at the beginning of a file, or at its metadata, to tell answers from other files."""
     try:
-        if file.suffix == ".json":
+        if file.suffix.lower() == ".json":
             with file.open("rb") as opened:
                 return MARK in opened.read(LOOK)
-        if file.suffix == ".parquet":
+        if file.suffix.lower() == ".parquet":
             return f"{PREFIX}status" in _columns(file)
         return f"{PREFIX}status".encode() in _first_line(file)
     except (OSError, EOFError, ValueError, zlib.error):
@@ -91,5 +91,5 @@ def _columns(file: Path) -> list[str]:
 
 def _first_line(file: Path) -> bytes:
     """Read the names of the columns of a CSV file, as far as they are looked at."""
-    with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
+    with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
         return opened.readline(LONGEST_LINE)

@@ -44,7 +44,7 @@ def opened(answers: Any) -> Any:
     """Open a file of answers; answers and their flat tables stay as they are."""
     if isinstance(answers, str | os.PathLike):
         file = existing_file(Path(answers))
-        if file.suffix in {".json", ".parquet"}:
+        if file.suffix.lower() in {".json", ".parquet"}:
             return Counterfactuals.load(file)
         return _read(file)
     if isinstance(answers, Counterfactuals) or hasattr(answers, "iloc"):

@@ -278,11 +278,11 @@ class Check:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to a `.csv` or `.parquet` file, or everything to a `.json` file."""
         file = Path(path)
-        if file.suffix == ".json":
+        if file.suffix.lower() == ".json":
             text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
             with atomically(file) as temporary:
                 temporary.write_text(text, encoding="utf-8")
-        elif file.suffix in {".csv", ".parquet"}:
+        elif file.suffix.lower() in {".csv", ".parquet"}:
             write_table(self.record, file)
         else:
             raise InvalidInput(f"A check is saved as .json, .csv or .parquet. Got '{file.name}'.")

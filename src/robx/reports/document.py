@@ -59,9 +59,9 @@ class Report:
         """Write a `.html`, `.md` or `.json` file."""
         file = Path(path)
         forms = {".html": "html", ".md": "markdown", ".json": "json"}
-        if file.suffix not in forms:
+        if file.suffix.lower() not in forms:
             raise InvalidInput(f"A report is saved as .html, .md or .json. Got '{file.name}'.")
-        text: str = getattr(self, forms[file.suffix])
+        text: str = getattr(self, forms[file.suffix.lower()])
         with atomically(file) as temporary:
             temporary.write_text(text, encoding="utf-8")
 

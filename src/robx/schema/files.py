@@ -54,9 +54,9 @@ def load_plain(file: Path, budget: Budget) -> Any:
 
 def write_plain(plain: dict[str, Any], file: Path) -> None:
     """Write plain values in the language that the file's ending names."""
-    if file.suffix == ".json":
+    if file.suffix.lower() == ".json":
         text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
-    elif file.suffix in {".yaml", ".yml"}:
+    elif file.suffix.lower() in {".yaml", ".yml"}:
         import yaml  # noqa: PLC0415
 
         text = VOCABULARY + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
