@@ -76,7 +76,7 @@ class Budget:
             said = os.environ.get(_variable(field.name), "").strip()
             if said:
                 try:
-                    limit = float(said) if field.type == "float" else int(float(said))
+                    limit: Any = float(said) if field.type == "float" else int(float(said))
                     limits[field.name] = getattr(cls(**{field.name: limit}), field.name)
                 except (InvalidInput, ValueError, OverflowError) as error:
                     raise InvalidInput(
