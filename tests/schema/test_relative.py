@@ -171,3 +171,9 @@ def test_reasons_name_the_limit() -> None:
         assert "savings (may rise by at most 20)" in answer.reason[0]
         assert answer.ok[1]
         assert answer.points["savings"][1] <= 70
+
+
+def test_no_number_of_steps_limits_what_a_missing_level_is_filled_with() -> None:
+    for limit in ({"max_increase": 1}, {"max_decrease": 1}, {"within": 1}):
+        savings = Feature("s", "ordinal", levels=(0, 2, 5, 9), may_fill=True, **limit)
+        assert moves(savings, np.nan, [0, 2, 5, 9]) == [0, 2, 5, 9]

@@ -230,6 +230,33 @@ def test_what_is_settled_is_the_nearest_that_goes_together(
     assert schema.project(settled, own).tolist() == settled.tolist()
 
 
+def test_a_fixed_follower_keeps_a_missing_leader_missing() -> None:
+    table = people()[["years"]].assign(code=lambda t: t["years"] * 3).astype(float)
+    features = [Feature("years", "integer", may_fill=True), Feature("code", "integer")]
+    schema = Schema(features, together=[["years", "code"]]).fit(table)
+    own = pd.DataFrame({"years": [np.nan, np.nan], "code": [3.0, 3.0]})
+    asked = own.assign(years=[13.0, 1.0])
+    assert schema.project(asked, own)["code"].tolist() == [39, 3]
+    moved = schema.override(code={"change": "none"}).project(asked, own)
+    assert moved["code"].tolist() == [3, 3]
+    assert moved["years"].fillna(-1).tolist() == [-1, 1]
+
+
+def test_effects_follow_from_where_the_leader_comes_to_be() -> None:
+    table = people()[["years", "income"]].assign(code=lambda t: t["years"] * 3)
+    schema = Schema.infer(table).override(effects={"income": "+1 * years"})
+    own = pd.DataFrame({"years": [1], "income": [50], "code": [3]})
+    moved = schema.project(own.assign(years=12), own)
+    assert moved.iloc[0].tolist() == [9, 58, 27]
+    assert schema.violations(moved, own) == [[]]
+
+
+def test_what_goes_together_is_forgotten_with_the_levels_that_are() -> None:
+    fewer = SCHEMA.override(education={"levels": GRADES[:2]})
+    assert {row[0] for row in fewer.together[0].values} == {*GRADES[:2]}  # noqa: PD011
+    assert fewer.together[1] == SCHEMA.together[1]
+
+
 # --- files and errors -----------------------------------------------------------------------------
 
 

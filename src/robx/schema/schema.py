@@ -205,7 +205,7 @@ class Schema:
             )
         kept = self.relations if relations is None else tuple(relations)
         following = self.effects if effects is None else effects
-        tied = self.together if together is None else together
+        tied = [one.kept(features) for one in self.together] if together is None else together
         return Schema(tuple(features), kept, self.optional_groups, following, tied)
 
     def reordered(self, names: Sequence[str]) -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,26 @@ class Together:
     def text(self) -> str:
         """Name it in words."""
         return f"{', '.join(self.names[1:])} (goes with {self.names[0]})"
+
+    def kept(self, features: Sequence[Feature]) -> Together:
+        """Return a copy without values that other features of the same names do not have."""
+        parts = [Part.of(name, features) for name in self.names]
+        if not all(part.features for part in parts):
+            return self
+        rows = (zip(row, parts, strict=True) for row in self.values)
+        known = [all(part.numbers(value) is not None for value, part in row) for row in rows]
+        return replace(self, values=tuple(compress(self.values, known)))
+
+    def renamed(self, names: Mapping[str, str]) -> Together:
+        """Return a copy with other names of columns, which are also what groups have for values."""
+        values = tuple(
+            tuple(
+                value if name in names else names[str(value)]
+                for name, value in zip(self.names, row, strict=True)
+            )
+            for row in self.values
+        )
+        return Together(tuple(names.get(name, name) for name in self.names), values)
 
     # --- learned from a table --------------------------------------------------------------------
 
@@ -198,6 +218,7 @@ class Togethers(Constraint):
         key = tie.find(wanted[:, lead])
         fits = key >= 0
         fits[fits] = self._allows(tie, key[fits], own[fits])
+        key[~fits] = -1
         if tie.is_number:
             for i in np.flatnonzero(~fits & np.isfinite(own[:, lead[0]])):
                 key[i] = self._nearest(tie, float(wanted[i, lead[0]]), own[i : i + 1])
@@ -239,13 +260,19 @@ class Togethers(Constraint):
         return out
 
     def widen(self, X: Floats, low: Floats, high: Floats) -> None:
-        """See `Constraint.widen`: the least and the largest of all values that follow."""
+        """See `Constraint.widen`: the least and the largest of all values that follow.
+
+        Bounds that are wider already stay so, unless the leading feature cannot move.
+        """
         for tie in self.ties:
+            lead = tie.leaders
+            moves = ((low[:, lead] < high[:, lead]) | np.isnan(X[:, lead])).any(axis=1)
             for place, j in enumerate(tie.followers):
                 least, most = self._bounds(int(j), X[:, j])
-                values = tie.values[:, place]
-                low[:, j] = np.fmin(X[:, j], np.fmax(least, values.min()))
-                high[:, j] = np.fmax(X[:, j], np.fmin(most, values.max()))
+                values, x = tie.values[:, place], X[:, j]
+                own_low, own_high = np.where(moves, low[:, j], x), np.where(moves, high[:, j], x)
+                low[:, j] = np.fmin(np.fmin(x, own_low), np.fmax(least, values.min()))
+                high[:, j] = np.fmax(np.fmax(x, own_high), np.fmin(most, values.max()))
 
 
 @dataclass(frozen=True, eq=False)
