@@ -315,3 +315,18 @@ def test_effects_and_what_goes_together_do_not_mix() -> None:
     for effects in ({"years": "+1 * income"}, {"income": "+1 * years"}):
         with pytest.raises(robx.InvalidInput, match="'years' goes together with others, so it can"):
             SCHEMA.override(effects=effects)
+
+
+def test_decimals_in_single_precision_go_together_in_double_precision_as_well() -> None:
+    k = np.arange(60) % 4
+    single = pd.DataFrame({"rate": (k * 0.1).astype(np.float32), "word": np.array([*"abcd"])[k]})
+    schema = Schema(
+        [Feature("rate"), Feature("word", "categorical", levels=[*"abcd"])],
+        together=[["rate", "word"]],
+    ).fit(single)
+    assert [row[0] for row in schema.together[0].values] == [0, 0.1, 0.2, 0.3]  # noqa: PD011
+    double = single.assign(rate=np.array([0, 0.1, 0.2, 0.3])[k])
+    for table in (single, double, single.astype({"rate": float})):
+        moved = table[::-1].reset_index(drop=True)
+        assert not any(schema.violations(moved, table))
+        assert any(schema.violations(moved.assign(word="a"), table))

@@ -74,9 +74,7 @@ class Rules:
     @cached_property
     def first_place(self) -> Floats:
         """Numbers below which values have no place among ordered levels: (d,), else -inf."""
-        return np.array(
-            [first_place(f) if f.kind == "ordinal" else -np.inf for f in self.features]
-        )
+        return np.array([first_place(f) if f.kind == "ordinal" else -np.inf for f in self.features])
 
     @cached_property
     def is_member(self) -> Bools:

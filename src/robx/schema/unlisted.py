@@ -95,7 +95,7 @@ def first_place(feature: Feature) -> float:
     """Give the number that text which is none of a feature's levels is below, and no level is."""
     if any(isinstance(level, str) for level in feature.levels or ()):
         return 0.0
-    return min(LEAST_NUMBER, *feature.level_numbers)
+    return min((LEAST_NUMBER, *feature.level_numbers))
 
 
 def shown_words(words: Mapping[tuple[int, float], Word]) -> dict[tuple[int, float], str]:
