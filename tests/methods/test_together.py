@@ -170,11 +170,12 @@ def test_a_rule_on_what_follows_is_named_where_it_holds_an_applicant_back() -> N
     guess = robx.Schema.infer(frame)
     people = frame[frame["years"] == 9][:1]
     said = {}
-    for name, rules in {
+    cases: dict[str, dict[str, dict[str, Any]]] = {
         "follower": {"code": {"max_increase": 1}},
         "leader": {"years": {"change": "none"}},
         "both": {"code": {"max_increase": 1}, "years": {"change": "none"}},
-    }.items():
+    }
+    for name, rules in cases.items():
         problem = robx.Problem(model, frame, guess.override(rules, together=[["years", "code"]]))
         said[name] = robx.NearestNeighbour().explain(problem, people).reason[0]
     assert said["follower"] == "no accepted point keeps code (may rise by at most 1)"

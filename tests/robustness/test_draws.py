@@ -55,13 +55,14 @@ def test_a_forked_process_does_not_wait_for_a_thread_that_it_lacks() -> None:
     thread = threading.Thread(target=lambda: kept.get("never kept", make, 2**60))
     thread.start()
     inside.wait()
-    kept._lock.acquire()  # as a thread does that has just made something
-    child = os.fork()
-    if child == 0:  # nothing but the lock, and an end without any of pytest's
-        signal.alarm(10)
-        os._exit(0 if kept.get("mine", lambda: 7, 1) == 7 else 1)
-    kept._lock.release()
-    assert kept.get("mine", lambda: 7, 1) == 7  # nobody waits for what another one makes
-    done.set()
-    thread.join()
+    try:
+        assert kept._lock.acquire(timeout=5)  # nobody holds it while something is made
+        child = os.fork()
+        if child == 0:  # nothing but the lock, and an end without any of pytest's
+            signal.alarm(10)
+            os._exit(0 if kept.get("mine", lambda: 7, 1) == 7 else 1)
+        kept._lock.release()
+    finally:
+        done.set()
+        thread.join()
     assert os.waitpid(child, 0)[1] == 0

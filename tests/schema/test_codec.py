@@ -184,7 +184,7 @@ def test_every_kind_of_table_reads_as_its_guess() -> None:
 
 def test_threads_that_read_at_once_share_what_is_no_level() -> None:
     """Also where reading is the first thing that is done with a codec, or with a copy of one."""
-    schema = Schema([Feature("t", "categorical", levels=["a", "b"])])
+    schema = Schema([Feature("t", "categorical", levels=("a", "b"))])
     table = pd.DataFrame({"t": ["a", "b"]})
     codec = Codec(schema.features, Layout.of(table))
     for one in (codec, pickle.loads(pickle.dumps(codec))):
@@ -194,7 +194,7 @@ def test_threads_that_read_at_once_share_what_is_no_level() -> None:
 
 
 def test_text_beside_ordered_numbers_has_no_place_in_their_order() -> None:
-    levels = [1, 2, 3, 4]
+    levels = (1, 2, 3, 4)
     schema = Schema([Feature("g", "ordinal", levels=levels, scale=1.0), Feature("z", scale=1.0)])
 
     def rows(*values: Any) -> pd.DataFrame:

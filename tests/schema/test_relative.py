@@ -174,9 +174,9 @@ def test_reasons_name_the_limit() -> None:
 
 
 def test_no_number_of_steps_limits_what_a_missing_level_is_filled_with() -> None:
-    for limit in ({"max_increase": 1}, {"max_decrease": 1}, {"within": 1}):
-        savings = Feature("s", "ordinal", levels=(0, 2, 5, 9), may_fill=True, **limit)
-        assert moves(savings, np.nan, [0, 2, 5, 9]) == [0, 2, 5, 9]
+    savings = Feature("s", "ordinal", levels=(0, 2, 5, 9), may_fill=True)
+    for limit in ("max_increase", "max_decrease", "within"):
+        assert moves(savings.replaced(**{limit: 1}), np.nan, [0, 2, 5, 9]) == [0, 2, 5, 9]
 
 
 def test_single_precision_leads_no_step_further() -> None:

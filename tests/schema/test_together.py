@@ -321,7 +321,7 @@ def test_decimals_in_single_precision_go_together_in_double_precision_as_well() 
     k = np.arange(60) % 4
     single = pd.DataFrame({"rate": (k * 0.1).astype(np.float32), "word": np.array([*"abcd"])[k]})
     schema = Schema(
-        [Feature("rate"), Feature("word", "categorical", levels=[*"abcd"])],
+        [Feature("rate"), Feature("word", "categorical", levels=(*"abcd",))],
         together=[["rate", "word"]],
     ).fit(single)
     assert [row[0] for row in schema.together[0].values] == [0, 0.1, 0.2, 0.3]  # noqa: PD011

@@ -110,7 +110,8 @@ class FromFunction(Method):
     ) -> SearchResult:
         """See `Method.search`."""
         found = SearchResult.nothing(applicants)
-        n, errors, has_answered = len(applicants), [], False
+        n, has_answered = len(applicants), False
+        errors: list[Exception] = []
         waiting = [np.arange(n)] if n else []
         while waiting:
             if len(errors) == MOST_FAILURES < n and not has_answered:
