@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import robx
@@ -202,3 +203,16 @@ def test_saved_alternatives_come_back(tmp_path: Path) -> None:
 def test_bad_input_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(robx.InvalidInput, match=message):
         robx.alternatives(*arguments)
+
+
+def test_many_small_changes_have_alternatives_as_well() -> None:
+    """None of fourteen changes has a tenth of the cost; the dearest is done without even so."""
+    rng = np.random.default_rng(0)
+    accepted = np.arange(200) % 2 == 1
+    X = np.where(accepted[:, None], 0.8, 0.2) + 0.02 * rng.random((200, 14))
+    model = RandomForestClassifier(30, random_state=0, max_features=3).fit(X, accepted)
+    problem = robx.Problem(model, X)
+    answer = robx.alternatives(robx.NearestNeighbour(), problem, X[~accepted][:2], 2)
+    assert [len(lines) for lines in answer.changes] == [14, 14]
+    assert answer.alternatives[0].ok.all()
+    assert [len(lines) for lines in answer.alternatives[0].changes] == [13, 13]

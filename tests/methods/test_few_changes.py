@@ -19,6 +19,7 @@ from contracts import MethodContract, assert_lawful, assert_same_answers, rows_o
 from families import family
 from frugal_cases import MODEL, PEOPLE, QUICK, UNITS, X, Y
 from robx.methods.few_changes import Options
+from robx.methods.point_tests import say_failing
 from speed import slow_but
 
 Floats = NDArray[np.float64]
@@ -83,8 +84,8 @@ def test_everybody_is_told_the_best_that_few_changes_can_do(
     for i in best:
         said = answer.reason[i]
         some = f"at most {most} feature{'s' if most > 1 else ''}"
-        assert said.startswith(f"no point that changes {some} passed R >= {tau:.3g}, outlier")
-        assert f"; the best seen has R = {answer.stability[i]:.4g}, outlier score" in said
+        assert said.startswith(f"no point that changes {some} passed R >= {tau:.4g}, outlier")
+        assert f"; the best seen has R = {say_failing(answer.stability[i])}, outlier score" in said
         assert f"{answer.measured['outlier_score'][i]:.3g}; with " in said
         (possible,) = re.findall(r"; with (\d+) changes an answer passes$", said)
         assert int(possible) > most

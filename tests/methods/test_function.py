@@ -275,3 +275,23 @@ def test_dice_is_evaluated_by_a_function_of_ten_lines() -> None:
     assert value(table, "base_validity", "DiCE") == 1
     assert 0 < value(table, "n_answered", "DiCE") <= 6
     assert value(table, "stability", "DiCE") < value(table, "stability", "RobX")
+
+
+@pytest.mark.parametrize("works_for", [0, 1])
+def test_a_function_that_always_fails_is_not_asked_about_everybody(works_for: int) -> None:
+    calls = []
+    declined = X[MODEL.predict_proba(X)[:, 1] < 0.5][:60]
+    last = declined.iloc[-1]
+
+    def down(asked: Problem, some: pd.DataFrame) -> pd.DataFrame:
+        calls.append(len(some))
+        if works_for and len(some) == 1 and some.iloc[0].equals(last):
+            return nearest(asked, some)
+        raise RuntimeError("server down")
+
+    if works_for:
+        assert explained(down, declined).ok.tolist() == [False] * 59 + [True]
+        return
+    with pytest.raises(robx.InvalidInput, match="10 sampled .*server down. The other 50 were not"):
+        explained(down, declined)
+    assert calls == [60] + [1] * 10

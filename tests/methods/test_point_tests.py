@@ -11,7 +11,7 @@ from sklearn.neighbors import LocalOutlierFactor
 import robx
 from families import family
 from retrained_cases import margins, own_scores
-from robx.methods.point_tests import OutlierScore, RobustnessTest
+from robx.methods.point_tests import OutlierScore, RobustnessTest, say_failing
 from robx.problem import coordinates
 from robx.retrained import Panel
 
@@ -115,10 +115,10 @@ def test_tests_that_differ_have_other_keys() -> None:
 def test_it_says_what_it_asks() -> None:
     test = robustness(0.5, models=MODELS, realistic=True)
     assert test.words() == (
-        f"R >= {test.stable.tau:.3g}, retraining margin >= {test.min_margin:.2g} over 3 retrained "
+        f"R >= {test.stable.tau:.4g}, retraining margin >= {test.min_margin:.2g} over 3 retrained "
         f"models, outlier score <= {test.max_outlier_score:.3g} where achievable"
     )
-    assert robustness().words() == f"R >= {robustness().stable.tau:.3g}"
+    assert robustness().words() == f"R >= {robustness().stable.tau:.4g}"
 
 
 def test_where_nothing_is_accepted_the_threshold_is_asked_of_noise() -> None:
@@ -205,3 +205,8 @@ def test_places_hold_categories_members_and_what_is_missing() -> None:
     other["place"] = "abroad" if other["place"].iloc[0] != "abroad" else "city"
     there = coordinates(problem, problem.read(other).matrix)
     assert np.linalg.norm(there - places[:1]) == pytest.approx(1)
+
+
+def test_a_stability_that_fails_is_not_rounded_up_to_what_was_asked() -> None:
+    said = [say_failing(value) for value in (0.69996, 0.7, -0.012345, 0.0, 1e-9)]
+    assert said == ["0.6999", "0.7", "-0.01235", "0", "1e-09"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,3 +160,48 @@ def test_alternatives_and_reasons_know_what_goes_together() -> None:
 def test_together_is_what_the_schema_gives() -> None:
     found = robx.Schema.infer(numbers(table(300)))
     assert all(isinstance(one, Together) for one in found.together)
+
+
+def test_a_rule_on_what_follows_is_named_where_it_holds_an_applicant_back() -> None:
+    frame = table(200)[["years", "savings"]].assign(code=lambda t: t["years"] * 3)
+    model = RandomForestClassifier(10, random_state=0, max_features=None)
+    shuffled = frame["years"].sample(frac=1, random_state=0).to_numpy()
+    model.fit(frame.assign(years=shuffled), frame["code"] >= 39)  # it looks at the code alone
+    guess = robx.Schema.infer(frame)
+    people = frame[frame["years"] == 9][:1]
+    said = {}
+    cases: dict[str, dict[str, dict[str, Any]]] = {
+        "follower": {"code": {"max_increase": 1}},
+        "leader": {"years": {"change": "none"}},
+        "both": {"code": {"max_increase": 1}, "years": {"change": "none"}},
+    }
+    for name, rules in cases.items():
+        problem = robx.Problem(model, frame, guess.override(rules, together=[["years", "code"]]))
+        said[name] = robx.NearestNeighbour().explain(problem, people).reason[0]
+    assert said["follower"] == "no accepted point keeps code (may rise by at most 1)"
+    assert said["leader"].endswith("keeps years (fixed)")
+    assert said["both"] == "no accepted point keeps years (fixed), code (may rise by at most 1)"
+
+
+def test_an_array_with_columns_that_go_together_takes_the_names_of_the_model() -> None:
+    frame = table(200).drop(columns="grade")
+    model = RandomForestClassifier(10, random_state=0).fit(frame, labels(table(200)))
+    unnamed = robx.Schema.infer(frame.to_numpy(dtype=float))
+    named = robx.Problem(model, frame.to_numpy(dtype=float), unnamed).schema
+    place = dict(zip(unnamed.names, named.names, strict=True))
+    assert len(unnamed.together) > 0
+    for one, two in zip(unnamed.together, named.together, strict=True):
+        assert tuple(place.get(name, name) for name in one.names) == two.names
+        assert len(one.values) == len(two.values)
+
+
+def test_a_level_that_the_model_does_not_know_goes_with_nothing() -> None:
+    frame = table(300)[["grade", "years", "savings"]]
+    known = frame[frame["grade"] != "none"]
+    known = known.assign(grade=known["grade"].cat.remove_unused_categories())
+    model = lgb.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1)
+    model.fit(known, known["savings"] > 1)
+    guess = robx.Schema.infer(frame)
+    with pytest.warns(robx.RobxWarning, match="The model was not trained on 'none'"):
+        found = robx.Problem(model, frame, guess).schema
+    assert {row[0] for row in found.together[0].values} == {*GRADES[1:]}  # noqa: PD011

@@ -180,3 +180,28 @@ def test_every_kind_of_table_reads_as_its_guess() -> None:
         matrix = codec_of(table, schema.features).read(table, "X")
         assert schema.violations(table) == [[], [], []]
         assert np.isnan(matrix).sum() == 4
+
+
+def test_threads_that_read_at_once_share_what_is_no_level() -> None:
+    """Also where reading is the first thing that is done with a codec, or with a copy of one."""
+    schema = Schema([Feature("t", "categorical", levels=("a", "b"))])
+    table = pd.DataFrame({"t": ["a", "b"]})
+    codec = Codec(schema.features, Layout.of(table))
+    for one in (codec, pickle.loads(pickle.dumps(codec))):
+        assert "unlisted" in vars(one)
+        rows = one.read_rows(pd.DataFrame({"t": ["new"]}), "X")
+        assert one.write(rows.matrix)["t"].tolist() == ["new"]
+
+
+def test_text_beside_ordered_numbers_has_no_place_in_their_order() -> None:
+    levels = (1, 2, 3, 4)
+    schema = Schema([Feature("g", "ordinal", levels=levels, scale=1.0), Feature("z", scale=1.0)])
+
+    def rows(*values: Any) -> pd.DataFrame:
+        grades = pd.Categorical(values, categories=list(dict.fromkeys([*values, *levels])))
+        return pd.DataFrame({"g": grades, "z": 0.0})
+
+    own = rows("foo", -7, "foo", 2)
+    asked = rows(4, 4, "foo", 4)
+    assert schema.project(asked, own)["g"].tolist() == ["foo", 4, "foo", 4]
+    assert schema.cost(asked, own).tolist() == [1, 11, 0, 2]

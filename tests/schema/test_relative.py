@@ -171,3 +171,22 @@ def test_reasons_name_the_limit() -> None:
         assert "savings (may rise by at most 20)" in answer.reason[0]
         assert answer.ok[1]
         assert answer.points["savings"][1] <= 70
+
+
+def test_no_number_of_steps_limits_what_a_missing_level_is_filled_with() -> None:
+    savings = Feature("s", "ordinal", levels=(0, 2, 5, 9), may_fill=True)
+    for limit in ("max_increase", "max_decrease", "within"):
+        assert moves(savings.replaced(**{limit: 1}), np.nan, [0, 2, 5, 9]) == [0, 2, 5, 9]
+
+
+def test_single_precision_leads_no_step_further() -> None:
+    debts = Feature("debts", "integer", max_increase=10)
+    assert moves(debts, 9_000_000, [9_000_009, 9_000_010, 9_000_011, 9_000_012], np.float32) == [
+        9_000_009,
+        9_000_010,
+    ]
+    halves = Feature("debts", "integer", max_increase=10)
+    assert moves(halves, 4_000_000.5, [4_000_010, 4_000_011], np.float32) == [4_000_010]
+    rate = Feature("rate", resolution=0.1, max_increase=0.3)
+    assert moves(rate, 0.1, [0.3, 0.4, 0.5], np.float32) == [0.3, 0.4]
+    assert moves(rate, 800_000.0, [800_000.3125, 800_000.375], np.float32) == [800_000.3125]

@@ -230,6 +230,33 @@ def test_what_is_settled_is_the_nearest_that_goes_together(
     assert schema.project(settled, own).tolist() == settled.tolist()
 
 
+def test_a_fixed_follower_keeps_a_missing_leader_missing() -> None:
+    table = people()[["years"]].assign(code=lambda t: t["years"] * 3).astype(float)
+    features = [Feature("years", "integer", may_fill=True), Feature("code", "integer")]
+    schema = Schema(features, together=[["years", "code"]]).fit(table)
+    own = pd.DataFrame({"years": [np.nan, np.nan], "code": [3.0, 3.0]})
+    asked = own.assign(years=[13.0, 1.0])
+    assert schema.project(asked, own)["code"].tolist() == [39, 3]
+    moved = schema.override(code={"change": "none"}).project(asked, own)
+    assert moved["code"].tolist() == [3, 3]
+    assert moved["years"].fillna(-1).tolist() == [-1, 1]
+
+
+def test_effects_follow_from_where_the_leader_comes_to_be() -> None:
+    table = people()[["years", "income"]].assign(code=lambda t: t["years"] * 3)
+    schema = Schema.infer(table).override(effects={"income": "+1 * years"})
+    own = pd.DataFrame({"years": [1], "income": [50], "code": [3]})
+    moved = schema.project(own.assign(years=12), own)
+    assert moved.iloc[0].tolist() == [9, 58, 27]
+    assert schema.violations(moved, own) == [[]]
+
+
+def test_what_goes_together_is_forgotten_with_the_levels_that_are() -> None:
+    fewer = SCHEMA.override(education={"levels": GRADES[:2]})
+    assert {row[0] for row in fewer.together[0].values} == {*GRADES[:2]}  # noqa: PD011
+    assert fewer.together[1] == SCHEMA.together[1]
+
+
 # --- files and errors -----------------------------------------------------------------------------
 
 
@@ -288,3 +315,18 @@ def test_effects_and_what_goes_together_do_not_mix() -> None:
     for effects in ({"years": "+1 * income"}, {"income": "+1 * years"}):
         with pytest.raises(robx.InvalidInput, match="'years' goes together with others, so it can"):
             SCHEMA.override(effects=effects)
+
+
+def test_decimals_in_single_precision_go_together_in_double_precision_as_well() -> None:
+    k = np.arange(60) % 4
+    single = pd.DataFrame({"rate": (k * 0.1).astype(np.float32), "word": np.array([*"abcd"])[k]})
+    schema = Schema(
+        [Feature("rate"), Feature("word", "categorical", levels=(*"abcd",))],
+        together=[["rate", "word"]],
+    ).fit(single)
+    assert [row[0] for row in schema.together[0].values] == [0, 0.1, 0.2, 0.3]  # noqa: PD011
+    double = single.assign(rate=np.array([0, 0.1, 0.2, 0.3])[k])
+    for table in (single, double, single.astype({"rate": float})):
+        moved = table[::-1].reset_index(drop=True)
+        assert not any(schema.violations(moved, table))
+        assert any(schema.violations(moved.assign(word="a"), table))

@@ -11,7 +11,14 @@ from robx.answers import Status
 from robx.arrays import Bools, Floats
 from robx.methods.base import Method, check_noise
 from robx.methods.neighbours import Neighbours, nearest_points, report
-from robx.methods.point_tests import PointTest, StabilityTest, Tau, check_tau, tau_in_numbers
+from robx.methods.point_tests import (
+    PointTest,
+    StabilityTest,
+    Tau,
+    check_tau,
+    say_failing,
+    tau_in_numbers,
+)
 from robx.parameters import check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
@@ -154,5 +161,5 @@ def give_most_stable(
         found.refuse(
             i,
             Status.UNSTABLE,
-            f"no point passed {asked}; the best seen has R = {value[best]:.4g}",
+            f"no point passed {asked}; the best seen has R = {say_failing(value[best])}",
         )

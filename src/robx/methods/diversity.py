@@ -27,8 +27,9 @@ def alternatives(
     """Find several answers for each applicant, so that a person can choose.
 
     Of every earlier answer a feature that matters to it is held as it is when the next one is
-    searched: of its three dearest with at least a tenth of the cost each, the one without which the
-    next is cheapest. So each answer does without a change that was no trifle in any one before.
+    searched: of its three dearest with at least a tenth of the cost each (if there is none, of the
+    dearest alone), the one without which the next is cheapest. So each answer does without a change
+    that was no trifle in any one before.
 
     Parameters
     ----------
@@ -108,6 +109,7 @@ def _dearest(problem: Problem, applicants: Applicants, answer: SearchResult) -> 
     order = np.argsort(-share, axis=0, kind="stable")[:MOST_TRIED]
     part = np.take_along_axis(share, order, axis=0)
     matters = (part > 0) & (part >= MATTERS * share.sum(axis=0))
+    matters[:1] |= part[:1] > 0  # of many small ones, each a trifle, the dearest
     return np.asarray(columns[order] & (matters & answer.answered)[:, :, None])
 
 

@@ -15,7 +15,13 @@ from robx.methods.base import Method, check_noise
 from robx.methods.conservative import give_most_stable
 from robx.methods.few_changes import FewChanges
 from robx.methods.nearest import NearestNeighbour
-from robx.methods.point_tests import OUTLIERS, OutlierMeasure, OutlierScore, RobustnessTest
+from robx.methods.point_tests import (
+    OUTLIERS,
+    OutlierMeasure,
+    OutlierScore,
+    RobustnessTest,
+    say_failing,
+)
 from robx.methods.pullback import Pullback, place_in_line
 from robx.methods.robx import RobX
 from robx.parameters import check_number, check_whole, require
@@ -265,7 +271,7 @@ class Frugal(Method):
                 found.points[i] = best = few.points[few.best[i]]
                 stability = problem.gate.stability(best[None], self.noise).value[0]
                 reason = f"no point that changes {limit} passed {test.words()}; the best seen has R"
-                found.refuse(i, Status.UNSTABLE, f"{reason} = {stability:.4g}")
+                found.refuse(i, Status.UNSTABLE, f"{reason} = {say_failing(stability)}")
             elif n_changes[i] > few.most:
                 found.points[i] = applicants.matrix[i]
                 status = Status.NOT_FOUND if few.complete[i] else Status.BUDGET

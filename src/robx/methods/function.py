@@ -67,6 +67,10 @@ def _binds(signature: inspect.Signature, n: int) -> bool:
     return True
 
 
+#: A function that fails for as many applicants, and has answered nobody, is not called again.
+MOST_FAILURES = 10
+
+
 class RowCountError(InvalidInput):
     """As many points as applicants were expected; nobody knows whose the points are."""
 
@@ -80,7 +84,7 @@ class FromFunction(Method):
     are judged like precomputed ones: brought onto what the schema allows, and scored.
 
     What it raises for some applicants is the reason of these applicants; what it raises for all of
-    several applicants is raised.
+    several applicants, or for ten that it is asked about alone before it answered any, is raised.
 
     Parameters
     ----------
@@ -106,15 +110,25 @@ class FromFunction(Method):
     ) -> SearchResult:
         """See `Method.search`."""
         found = SearchResult.nothing(applicants)
-        n, errors = len(applicants), []
+        n, has_answered = len(applicants), False
+        errors: list[Exception] = []
         waiting = [np.arange(n)] if n else []
         while waiting:
+            if len(errors) == MOST_FAILURES < n and not has_answered:
+                raise InvalidInput(
+                    f"Method {self.called!r} failed for all {MOST_FAILURES} sampled applicants: "
+                    f"{first_line(errors[0])}. The other {n - MOST_FAILURES} were not tried."
+                ) from errors[0]
             some = waiting.pop()
             try:
                 part = self._ask(problem, applicants.take(some))
             except RowCountError:
                 raise
             except Exception as error:  # of the caller's own code: halved until it stands alone
+                if len(some) == n > MOST_FAILURES:  # some alone, to see whether it works at all
+                    alone = np.linspace(0, n - 1, MOST_FAILURES).astype(np.intp)
+                    waiting += [np.delete(some, alone), *alone[::-1, None]]
+                    continue
                 if len(some) > 1:
                     waiting += np.array_split(some, 2)[::-1]
                     continue
@@ -122,6 +136,7 @@ class FromFunction(Method):
                 reason = f"{self.called} raised an error: {first_line(error)}"
                 found.refuse(some[0], Status.NOT_FOUND, reason)
                 continue
+            has_answered = True
             found.points[some], found.status[some] = part.points, part.status
             for i, reason in zip(some, part.reason, strict=True):
                 found.reason[i] = reason

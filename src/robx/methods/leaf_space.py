@@ -175,6 +175,8 @@ def held_back_by(space: LeafSpace, applicants: Applicants, cutoff: float) -> lis
     free = space.freed.bounds(applicants.matrix)
     tight = (applicants.low > free[0]) | (applicants.high < free[1])
     tight |= np.isnan(applicants.matrix) & ~problem.rules.may_fill
+    # What follows holds nobody back by following, only by what is stated of it.
+    tight &= ~problem.rules.follows | problem.rules.is_limited
     reasons = []
     for i in range(len(applicants)):
         x = applicants.matrix[i]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -193,7 +194,7 @@ class RobustnessTest:
 
     def words(self) -> str:
         """Say what is asked."""
-        parts = [f"R >= {self.stable.tau:.3g}"]
+        parts = [f"R >= {self.stable.tau:.4g}"]
         if self.panel is not None:
             parts.append(
                 f"retraining margin >= {self.min_margin:.2g} over {len(self.panel)} retrained "
@@ -288,6 +289,18 @@ def check_tau(tau: Any, owner: str) -> None:
     """Refuse what is neither a finite number nor "auto"."""
     sound = (isinstance(tau, str) and tau == "auto") or is_number(tau)
     require(sound, tau, "tau", owner, "a finite number or 'auto'")
+
+
+def say_failing(stability: float) -> str:
+    """Put R that is too low in words: rounded down, so that it does not look like enough.
+
+    Examples
+    --------
+    >>> say_failing(0.69996), say_failing(-0.012345), say_failing(0.7)
+    ('0.6999', '-0.01235', '0.7')
+    """
+    exact = Decimal(repr(float(stability)))
+    return f"{float(Context(prec=4, rounding=ROUND_FLOOR).plus(exact)):.4g}"
 
 
 def spread_over(n: int) -> NDArray[np.intp]:

@@ -357,12 +357,14 @@ def _named(schema: Schema, layout: Layout) -> Schema:
     made_up = tuple(map(str, range(len(layout.names))))
     if layout.kind != "numpy" or schema.names != made_up or layout.names == made_up:
         return schema
-    if (
-        schema.relations or schema.effects or schema.together
-    ):  # which speak of the columns by their numbers
+    if schema.relations or schema.effects:  # which speak of the columns by their numbers
         return schema
-    features = zip(schema.features, layout.names, strict=True)
-    return replace(schema, features=tuple(f.replaced(name=name) for f, name in features))
+    names = dict(zip(made_up, layout.names, strict=True))
+    return replace(
+        schema,
+        features=tuple(f.replaced(name=names[f.name]) for f in schema.features),
+        together=tuple(one.renamed(names) for one in schema.together),
+    )
 
 
 def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:

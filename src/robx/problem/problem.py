@@ -107,7 +107,7 @@ class Problem:
         if schema is None:
             ordered = ordered.with_guessed_ties(self.training)
             warn_of_guess(ordered.features, [one.names for one in ordered.together])
-        self.schema = ordered.fit_matrix(self.training)
+        self.schema = ordered.fit_matrix(self.training, self.codec.single)
         rules = self.schema.rules(self.codec, self.training)
         self.gate = Gate(rules, self.view, self.threshold)
         score = self._score_of_training()

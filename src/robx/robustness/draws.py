@@ -12,6 +12,7 @@ results independent of how a batch is cut, and the fast kernel possible.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -52,24 +53,40 @@ class Kept:
     def __init__(self, most: int) -> None:
         self._most, self._bytes = most, 0
         self._results: dict[Hashable, tuple[Any, int]] = {}
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any], n_bytes: int) -> Any:
-        """Return what was made under a key, or make it now; it takes about `n_bytes`."""
+        """Return what was made under a key, or make it now; it takes about `n_bytes`.
+
+        Nobody waits while it is made: of two threads that make the same, one result is kept.
+        """
         with self._lock:
             if key in self._results:
-                self._results[key] = self._results.pop(key)  # now the last one asked for
-                return self._results[key][0]
-            made = make()
+                return self._again(key)
+        made = make()
+        with self._lock:
+            if key in self._results:
+                return self._again(key)
             if n_bytes <= self._most:
                 while self._bytes + n_bytes > self._most:
                     self._bytes -= self._results.pop(next(iter(self._results)))[1]
                 self._results[key] = made, n_bytes
                 self._bytes += n_bytes
-            return made
+        return made
+
+    def _again(self, key: Hashable) -> Any:
+        self._results[key] = self._results.pop(key)  # now the last one asked for
+        return self._results[key][0]
+
+    def renew_lock(self) -> None:
+        """Forget who held the lock, in a forked process in which nobody would release it."""
+        self._lock = threading.Lock()
+        self._bytes = sum(n_bytes for _, n_bytes in self._results.values())
 
 
 _kept = Kept(KEPT_BYTES)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kept.renew_lock)
 
 
 @dataclass(frozen=True, eq=False)

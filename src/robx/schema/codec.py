@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -58,6 +58,12 @@ class Codec:
 
     features: tuple[Feature, ...]
     layout: Layout
+    #: The values that are no level, of tables that are in use, and of those that are kept. Made
+    #: with the codec: two threads that read at once must not make one each.
+    unlisted: Unlisted = field(init=False, repr=False, compare=False, default_factory=Unlisted)
+    _kept: dict[tuple[int, float], Word] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         have, want = set(self.layout.names), {f.name for f in self.features}
@@ -180,15 +186,6 @@ class Codec:
         return [Column(f.name, by_value=not _has_words(f)) for f in self.features]
 
     @cached_property
-    def unlisted(self) -> Unlisted:
-        """The values that are no level, of tables that are in use."""
-        return Unlisted()
-
-    @cached_property
-    def _kept(self) -> dict[tuple[int, float], Word]:
-        return {}
-
-    @cached_property
     def _numbers_of_levels(self) -> dict[int, dict[Any, float]]:
         return {
             j: dict(zip(f.levels or (), f.level_numbers, strict=True))
@@ -203,6 +200,7 @@ class Codec:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(features=state["features"], layout=state["layout"])
+        self.__dict__.update(unlisted=Unlisted(), _kept={})
         for j, number, value in state["kept"]:
             self._kept[j, number] = self.unlisted.word(j, number, value)
 

@@ -22,6 +22,8 @@ AMOUNT = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d+)?)\s*(\D*)", re.ASCII)
 STEPS = "steps"
 #: Rounding of sums, as a share of a grid's step and of the numbers themselves.
 STEP_SLACK, DOUBLE_SLACK, SINGLE_SLACK = 1e-9, 2.0**-50, 2.0**-22
+#: Below this, float32 holds whole numbers exactly.
+WHOLE_IN_SINGLE = 2.0**24
 
 
 def amount(within: Any, unit: str | None) -> float | str:
@@ -111,11 +113,20 @@ def bounds(
         if f.max_decrease is not None:
             place = below - int(f.max_decrease) + 1
             low = np.where(place > below, x, levels[np.clip(place, 0, len(levels) - 1)])
+        missing = np.isnan(x)  # from nowhere, no number of steps leads too far
+        low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
         return np.fmin(low, x), np.fmax(high, x)
-    share = SINGLE_SLACK if single else DOUBLE_SLACK
     with np.errstate(over="ignore", invalid="ignore"):  # of infinite values nothing is known
         for most, end, sign in ((f.max_decrease, low, -1.0), (f.max_increase, high, 1.0)):
             if most is not None:
-                slack = step * STEP_SLACK + share * (np.abs(x) + most) if step else 0.0
+                slack = _slack(np.abs(x) + most, most, step, single=single) if step else 0.0
                 end[:] = x + sign * (most + slack)
     return low, high
+
+
+def _slack(size: Floats, most: float, step: float, *, single: bool) -> Floats:
+    """By how much sums of a size may be off on a grid; never so far that the next step counts."""
+    is_whole = step == round(step) and most == round(most)
+    exact = (size < WHOLE_IN_SINGLE) & is_whole if single else np.ones(len(size), dtype=bool)
+    share = np.where(exact, DOUBLE_SLACK, SINGLE_SLACK)
+    return np.minimum(step * STEP_SLACK + share * size, 0.5 * step)

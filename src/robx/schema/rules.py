@@ -24,6 +24,7 @@ from robx.schema.effect import Effect, Effects, in_order
 from robx.schema.feature import Feature
 from robx.schema.relation import Relation, Relations
 from robx.schema.together import Part, Together, Togethers
+from robx.schema.unlisted import first_place
 
 Norm = Literal[1, 2]
 
@@ -71,15 +72,9 @@ class Rules:
         return np.array([f.kind == "categorical" for f in self.features], dtype=bool)
 
     @cached_property
-    def has_order_of_words(self) -> Bools:
-        """Columns of ordered levels that are text; below 0 they hold values without a place."""
-        return np.array(
-            [
-                f.kind == "ordinal" and any(isinstance(level, str) for level in f.levels or ())
-                for f in self.features
-            ],
-            dtype=bool,
-        )
+    def first_place(self) -> Floats:
+        """Numbers below which values have no place among ordered levels: (d,), else -inf."""
+        return np.array([first_place(f) if f.kind == "ordinal" else -np.inf for f in self.features])
 
     @cached_property
     def is_member(self) -> Bools:
@@ -106,8 +101,8 @@ class Rules:
     def constraints(self) -> tuple[Constraint, ...]:
         """What ties columns together, in the order in which points are settled."""
         every: tuple[Constraint, ...] = (
+            self.together_in_numbers,  # before effects, whose causes it may still move
             self.effects_in_numbers,
-            self.together_in_numbers,
             self.relations_in_numbers,
         )
         return tuple(constraint for constraint in every if constraint.names)
@@ -246,10 +241,18 @@ class Rules:
     @cached_property
     def is_free(self) -> bool:
         """Whether every known value may become every other known value."""
-        return not self.constraints and all(
-            f.change == "any"
-            and all(end is None for end in (f.low, f.high, f.max_increase, f.max_decrease))
-            for f in self.features
+        return not self.constraints and not self.is_limited.any()
+
+    @cached_property
+    def is_limited(self) -> Bools:
+        """Columns of which a direction, a range or a largest change is stated: (d,) bool."""
+        return np.array(
+            [
+                f.change != "any"
+                or any(end is not None for end in (f.low, f.high, f.max_increase, f.max_decrease))
+                for f in self.features
+            ],
+            dtype=bool,
         )
 
     # --- what is allowed -------------------------------------------------------------------------
@@ -297,13 +300,13 @@ class Rules:
         low = np.fmax(low, np.fmin(x, storable[0]))
         high = np.fmin(high, np.fmax(x, storable[1]))
         # From a value that has no place in an order, no direction leads anywhere.
-        without_place = self.has_order_of_words[j] & (x < 0)
+        without_place = x < self.first_place[j]
         nowhere = ((low > high) | without_place) & ~np.isnan(x)
         return np.where(nowhere, x, low), np.where(nowhere, x, high)
 
     def without_place(self, X: Floats) -> Bools:
-        """Tell which values are none of the text levels of an ordered column: (n, d) bool."""
-        return np.asarray(self.has_order_of_words & (X < 0))
+        """Tell which values are text that is no level of an ordered column: (n, d) bool."""
+        return np.asarray(self.first_place > X)
 
     def limits(self, X: Floats) -> tuple[Floats, Floats]:
         """Stated minimum and maximum of each column, whatever its `change` is: (n, d) each."""
@@ -431,7 +434,7 @@ class Rules:
             # A difference that is too large to be a number may still be a cost.
             moved = np.where(np.isinf(Z - X), np.abs(Z * unit - X * unit), moved)
         moved = np.where(self.is_label, unit, moved)
-        if self.has_order_of_words.any():
+        if np.isfinite(self.first_place).any():
             no_distance = self.without_place(Z) | self.without_place(X)
             moved = np.where(no_distance, self.fill_cost, moved)
         moved = np.where(Z == X, 0.0, moved)

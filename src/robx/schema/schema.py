@@ -148,8 +148,9 @@ class Schema:
             schema = cls(
                 tuple(f.replaced(scale=scale) if f.is_number else f for f in schema.features)
             )
-        matrix = schema._codec(X).read(X, "X")
-        return schema.with_guessed_ties(matrix).fit_matrix(matrix)
+        codec = schema._codec(X)
+        matrix = codec.read(X, "X")
+        return schema.with_guessed_ties(matrix).fit_matrix(matrix, codec.single)
 
     def with_guessed_ties(self, matrix: NDArray[np.float64]) -> Schema:
         """Return a copy in which features go together of which one determines the others."""
@@ -205,7 +206,7 @@ class Schema:
             )
         kept = self.relations if relations is None else tuple(relations)
         following = self.effects if effects is None else effects
-        tied = self.together if together is None else together
+        tied = [one.kept(features) for one in self.together] if together is None else together
         return Schema(tuple(features), kept, self.optional_groups, following, tied)
 
     def reordered(self, names: Sequence[str]) -> Schema:
@@ -219,10 +220,13 @@ class Schema:
         distance between the 5th and the 95th percentile. A feature with the scale "range" gets its
         whole range.
         """
-        return self.fit_matrix(self._codec(X).read(X, "X"))
+        codec = self._codec(X)
+        return self.fit_matrix(codec.read(X, "X"), codec.single)
 
-    def fit_matrix(self, matrix: NDArray[np.float64]) -> Schema:
-        """Do as `fit` does, from numbers."""
+    def fit_matrix(
+        self, matrix: NDArray[np.float64], single: NDArray[np.bool_] | None = None
+    ) -> Schema:
+        """Do as `fit` does, from numbers, of which some columns may come from float32."""
         features = []
         for feature, column in zip(self.features, matrix.T, strict=True):
             scale = feature.scale
@@ -231,7 +235,7 @@ class Schema:
                 counted = scale is None and feature.kind in {"continuous", "integer"}
                 scale = (unit_of if counted else range_of)(finite) if feature.is_number else 1.0
             features.append(replace(feature, scale=scale))
-        together = tuple(one.fit(features, matrix) for one in self.together)
+        together = tuple(one.fit(features, matrix, single) for one in self.together)
         return replace(self, features=tuple(features), together=together)
 
     @classmethod
@@ -396,7 +400,10 @@ class Schema:
             raise InvalidInput(
                 f"No point is allowed for row {row}: {', '.join(bad) or 'the relations'}."
             )
-        return self._codec(X).rewrite(X, points, projected)[0]
+        codec = self._codec(X)
+        if applicants is not None:
+            codec.read(applicants, "applicants")  # whose values that are no level may stay
+        return codec.rewrite(X, points, projected)[0]
 
     def cost(self, X: Any, applicants: Any, norm: Norm = 1) -> NDArray[np.float64]:
         """Distance of each row from its applicant, in units of the features' scales and weights.

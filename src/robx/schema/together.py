@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -79,16 +79,45 @@ class Together:
         """Name it in words."""
         return f"{', '.join(self.names[1:])} (goes with {self.names[0]})"
 
+    def kept(self, features: Sequence[Feature]) -> Together:
+        """Return a copy without values that other features of the same names do not have."""
+        parts = [Part.of(name, features) for name in self.names]
+        if not all(part.features for part in parts):
+            return self
+        rows = (zip(row, parts, strict=True) for row in self.values)
+        known = [all(part.numbers(value) is not None for value, part in row) for row in rows]
+        return replace(self, values=tuple(compress(self.values, known)))
+
+    def renamed(self, names: Mapping[str, str]) -> Together:
+        """Return a copy with other names of columns, which are also what groups have for values."""
+        values = tuple(
+            tuple(
+                value if name in names else names[str(value)]
+                for name, value in zip(self.names, row, strict=True)
+            )
+            for row in self.values
+        )
+        return Together(tuple(names.get(name, name) for name in self.names), values)
+
     # --- learned from a table --------------------------------------------------------------------
 
-    def fit(self, features: Sequence[Feature], matrix: Floats) -> Together:
-        """Return a copy with the values that occur together in rows of a table."""
+    def fit(
+        self, features: Sequence[Feature], matrix: Floats, single: Bools | None = None
+    ) -> Together:
+        """Return a copy with the values that occur together in rows of a table.
+
+        Of columns that are stored as float32, `single`, the decimals are kept that were meant.
+        """
         if self.values:
             return self
         parts = [Part.of(name, features) for name in self.names]
         codes = np.column_stack([part.codes(matrix) for part in parts])
         rows = np.unique(codes[~np.isnan(codes).any(axis=1)], axis=0)
-        said = [tuple(p.value(c) for p, c in zip(parts, row, strict=True)) for row in rows]
+        short = [single is not None and bool(single[part.columns[0]]) for part in parts]
+        said = [
+            tuple(p.value(c, short=s) for p, c, s in zip(parts, row, short, strict=True))
+            for row in rows
+        ]
         for one, two in pairwise(said):
             if one[0] == two[0]:
                 raise InvalidInput(
@@ -135,14 +164,19 @@ class Part:
             alike = (column[:, None] == levels) | (column[:, None] == levels.astype(np.float32))
         return np.where(alike.any(axis=1), alike.argmax(axis=1), np.nan)
 
-    def value(self, code: float) -> Category:
-        """Give what a code stands for: a number, a level, or the member that is set."""
+    def value(self, code: float, *, short: bool = False) -> Category:
+        """Give what a code stands for: a number, a level, or the member that is set.
+
+        A number may be given as the shortest one that float32 stores as the same, `short`.
+        """
         if self.is_group:
             return self.features[int(code)].name
         levels = self.features[0].levels
         if levels is not None:
             return levels[int(code)]
-        return int(code) if code == round(code) else float(code)
+        if code == round(code):
+            return int(code)
+        return float(str(np.float32(code))) if short else float(code)
 
     def numbers(self, value: Category) -> Floats | None:
         """Give the numbers of the columns for a value, None where there is no such value: (k,)."""
@@ -179,6 +213,8 @@ class Togethers(Constraint):
         self.names = tuple(one.text for one in togethers)
         self.follows = np.zeros(len(features), dtype=bool)
         self.ties = [Tie.of(one, features, single) for one in togethers]
+        # A table in double precision may hold what came from one in single precision.
+        self._in_single = [Tie.of(one, features, np.ones_like(single)) for one in togethers]
         for tie in self.ties:
             self.follows[tie.followers] = True
         self._bounds = bounds
@@ -198,6 +234,7 @@ class Togethers(Constraint):
         key = tie.find(wanted[:, lead])
         fits = key >= 0
         fits[fits] = self._allows(tie, key[fits], own[fits])
+        key[~fits] = -1
         if tie.is_number:
             for i in np.flatnonzero(~fits & np.isfinite(own[:, lead[0]])):
                 key[i] = self._nearest(tie, float(wanted[i, lead[0]]), own[i : i + 1])
@@ -233,19 +270,31 @@ class Togethers(Constraint):
         """See `Constraint.broken`: other values than those that go together."""
         out = np.empty((len(Z), len(self.ties)), dtype=bool)
         for k, tie in enumerate(self.ties):
-            settled = Z.copy()
-            self._settle(tie, settled, X)
-            out[:, k] = ~same(settled[:, tie.columns], Z[:, tie.columns]).all(axis=1)
+            out[:, k] = self._differs(tie, Z, X)
+            if out[:, k].any() and not self._in_single[k].equals(tie):
+                out[:, k] &= self._differs(self._in_single[k], Z, X)
         return out
 
+    def _differs(self, tie: Tie, Z: Floats, X: Floats) -> Bools:
+        """Tell which points have other values than those that go together: (n,) bool."""
+        settled = Z.copy()
+        self._settle(tie, settled, X)
+        return np.asarray(~same(settled[:, tie.columns], Z[:, tie.columns]).all(axis=1))
+
     def widen(self, X: Floats, low: Floats, high: Floats) -> None:
-        """See `Constraint.widen`: the least and the largest of all values that follow."""
+        """See `Constraint.widen`: the least and the largest of all values that follow.
+
+        Bounds that are wider already stay so, unless the leading feature cannot move.
+        """
         for tie in self.ties:
+            lead = tie.leaders
+            moves = ((low[:, lead] < high[:, lead]) | np.isnan(X[:, lead])).any(axis=1)
             for place, j in enumerate(tie.followers):
                 least, most = self._bounds(int(j), X[:, j])
-                values = tie.values[:, place]
-                low[:, j] = np.fmin(X[:, j], np.fmax(least, values.min()))
-                high[:, j] = np.fmax(X[:, j], np.fmin(most, values.max()))
+                values, x = tie.values[:, place], X[:, j]
+                own_low, own_high = np.where(moves, low[:, j], x), np.where(moves, high[:, j], x)
+                low[:, j] = np.fmin(np.fmin(x, own_low), np.fmax(least, values.min()))
+                high[:, j] = np.fmax(np.fmax(x, own_high), np.fmin(most, values.max()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,6 +349,10 @@ class Tie:
     def columns(self) -> Ints:
         """All of its columns."""
         return np.concatenate([self.leaders, self.followers])
+
+    def equals(self, other: Tie) -> bool:
+        """Whether the same numbers go together in both."""
+        return np.array_equal(self.keys, other.keys) and np.array_equal(self.values, other.values)
 
     def find(self, wanted: Floats) -> Ints:
         """Find the key of each row, -1 where there is none: (n,)."""
