@@ -118,4 +118,5 @@ def test_from_a_model_and_two_tables_to_a_report_and_after_a_retraining(
     kept = json.loads(call(f"check --model new.{ending} recourse.parquet --json"))
     assert kept["share"] == pytest.approx((fitted.predict_proba(points)[:, 1] > 0.5).mean())
     assert kept["share"] > 0.7
-    call(f"check --model model.{ending} recourse.parquet --at-least 1")
+    same = json.loads(call(f"check --model model.{ending} recourse.parquet --json"))
+    assert (same["share"], same["is_evidence"]) == (1, False)

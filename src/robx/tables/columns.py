@@ -8,7 +8,7 @@ What dtypes there are, and which one to build, is the business of `robx.tables.s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from robx.arrays import Bools, Floats, Ints
 from robx.errors import InvalidInput
 from robx.tables.frames import Kind, library
-from robx.tables.storage import Storage, is_missing, one_chunk
+from robx.tables.storage import Storage, is_hashable, is_missing, one_chunk
 
 Values = tuple[NDArray[Any], Bools]
 
@@ -70,7 +70,7 @@ def checked(given: NDArray[Any], store: Storage, name: str) -> Values:
     width = store.dtype.itemsize // 4 if store.is_plain and store.dtype.kind == "U" else None
     for value in [] if store.dtype == object and not store.number else _distinct(objects[~missing]):
         if store.has_fixed_categories:
-            fits = isinstance(value, Hashable) and value in known
+            fits = is_hashable(value) and value in known
         elif store.number:
             fits = isinstance(value, Real)
         else:

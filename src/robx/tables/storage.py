@@ -5,7 +5,7 @@ This module knows dtypes; `robx.tables.columns` knows values.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Real
@@ -122,7 +122,7 @@ class Storage:
         if not self.has_fixed_categories:
             return self
         known = frozenset(self.categories)
-        distinct = dict.fromkeys(value for value in values if isinstance(value, Hashable))
+        distinct = dict.fromkeys(value for value in values if is_hashable(value))
         more = [value for value in distinct if value not in known]
         if not more:
             return self
@@ -206,6 +206,15 @@ def one_chunk(column: Any) -> Any:
     if isinstance(whole, pa.ChunkedArray):  # older versions keep the wrapping
         return whole.chunk(0) if whole.num_chunks else pa.array([], type=column.type)
     return whole
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be one of a dictionary's; some types tell only when they are asked."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def is_missing(values: NDArray[Any] | Sequence[Any]) -> NDArray[np.bool_]:
