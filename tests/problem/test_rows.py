@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -337,6 +338,16 @@ def test_good_rows_are_answered_as_if_alone_whatever_is_among_them(
                 assert repr(whole.points[column].iloc[i]) == repr(table[column].iloc[i]) or (
                     pd.isna(table[column].iloc[i])
                 )
+
+
+@pytest.mark.parametrize("value", [Decimal("sNaN"), Decimal("Infinity"), 2**63])
+def test_of_text_what_arrow_cannot_hold_is_its_row_s_trouble(value: Any) -> None:
+    table = strangers().iloc[[0, 3]].astype({"job": object})
+    table.loc[table.index[0], "job"] = value
+    answer = METHODS["NearestNeighbour"].explain(problem("lightgbm"), table)
+    alone = METHODS["NearestNeighbour"].explain(problem("lightgbm"), strangers().iloc[[3]])
+    assert answer.ok[1]
+    assert answer.changes[1] == alone.changes[0]
 
 
 # --- columns of nothing ---------------------------------------------------------------------------

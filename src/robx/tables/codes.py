@@ -62,7 +62,8 @@ def factorized(values: Any, kind: Kind) -> tuple[list[Any], Ints]:
     is_object = str(getattr(values, "dtype", "")).lower() == "object"
     whole = None
     if not (is_object and kind == "polars"):
-        with suppress(pa.ArrowException):  # objects of several kinds
+        # Of objects of several kinds Arrow says in several ways that it cannot hold them.
+        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
             arrow = values.to_arrow() if kind == "polars" else values
             if kind == "pandas":
                 arrow = pa.array(values, from_pandas=True)
