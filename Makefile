@@ -6,15 +6,17 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-all check docs bench bench-methods bench-peers tables tune fuzz wheel format clean
+.PHONY: help demo test test-all test-compile check docs bench bench-latency bench-methods bench-peers tables tune fuzz wheel format clean
 
 help:
 	@echo "make demo           robx demo: recourse for declined applicants, before and after a retraining"
 	@echo "make test           run the quick tests"
 	@echo "make test-all       run all tests, the kernels' a second time without the compiler"
+	@echo "make test-compile   whether answers compile nothing after robx compile; takes minutes"
 	@echo "make check          lint, types, layers"
 	@echo "make docs           the pages, into docs/_build/html"
 	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>; large cases"
+	@echo "make bench-latency  one applicant, batches, fitting, loading, the first call, beside the model's own score"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
 	@echo "make bench-peers    the same question to DiCE, NICE, OCEAN and RobustX, as far as they are installed"
 	@echo "make tables         the paper's tables, into build/tables: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier;"
@@ -90,6 +92,13 @@ bench: $(VENV)/test
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.frugal $(if $(HELOC),--heloc $(HELOC))
 	$(BIN)/python -m benchmarks.scale
+
+# Updates the committed results and the page about speed.
+test-compile: $(VENV)/test
+	ROBX_TEST_COMPILE=1 $(BIN)/python -m pytest -q tests/cli/test_compile.py
+
+bench-latency: $(VENV)/test
+	$(BIN)/python -m benchmarks.latency
 
 bench-methods: $(VENV)/test
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.counterfactuals

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import yaml
 
 import ubjson
+from explainer_cases import signed, unzipped
 from robx.answers.files import KEY
 from robx.trees.store import MAGIC, _digest
 from robx.trees.ubjson import parse_ubjson
@@ -168,6 +169,51 @@ def robx_file(data: bytes, rng: random.Random) -> bytes:
         return MAGIC % 1 + json.dumps(header).encode() + b"\n" + body
     except (KeyError, TypeError, RecursionError):
         return data[:-2]
+
+
+def explainer_file(data: bytes, rng: random.Random) -> bytes:
+    """Change one part of an explainer's file, and sign it; or change a byte, and do not."""
+    if rng.random() < 0.1:
+        at = rng.randrange(len(data))
+        return data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
+    parts = unzipped(data)
+    name = rng.choice([one for one in parts if one != "manifest.json"])
+    if rng.random() < 0.05:
+        other = rng.choice(list(parts))
+        parts[name] = parts[other]
+    elif rng.random() < 0.05:
+        del parts[name]
+    elif name.endswith(".robx"):
+        parts[name] = robx_file(parts[name], rng)
+    elif name.endswith(".json"):
+        parts[name] = json_file(parts[name], rng)
+    else:
+        parts[name] = npy_part(parts[name], rng)
+    return signed(parts)
+
+
+def npy_part(data: bytes, rng: random.Random) -> bytes:
+    """Change numbers of an array, its dtype, its shape, or what its header says."""
+    if rng.random() < 0.1:
+        return data.replace(b"True" if b"True" in data else b"False", b"Maybe", 1)
+    array = np.load(io.BytesIO(data))
+    way = rng.randrange(6)
+    if way == 0:
+        array = array.T
+    elif way == 1:
+        array = np.concatenate([array, array], axis=rng.randrange(array.ndim))
+    elif way == 2 and array.ndim == 2:
+        array = array[:, : rng.randrange(array.shape[1] + 1)]
+    else:
+        array = _changed_array(array.reshape(-1), rng)
+        array = (
+            array.reshape(np.load(io.BytesIO(data)).shape)
+            if array.size == len(np.load(io.BytesIO(data)).reshape(-1))
+            else array
+        )
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
 
 
 def skops_file(data: bytes, rng: random.Random) -> bytes:

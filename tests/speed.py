@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numba
 import pytest
 from hypothesis import settings
 
@@ -27,3 +28,9 @@ def tries(often: int, few: int = FEW) -> int:
 def examples(often: int = 100, few: int = FEW, **more: Any) -> settings:
     """Decorate a property that `make test-all` tries so often."""
     return settings(max_examples=tries(often, few), **more)
+
+
+def tries_of_kernels(often: int, few: int = FEW) -> int:
+    """Say how often to try what kernels do; seldom where they run as plain Python."""
+    is_plain: bool = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+    return min(tries(often, few), 12) if is_plain else tries(often, few)

@@ -25,6 +25,7 @@ from sklearn.ensemble import (
 
 import mutations
 import robx
+from explainer_cases import explainer_with_categories
 from hostile import Outcome, read_all
 from model_files import (
     HOLES,
@@ -54,6 +55,10 @@ def save_answers(path: Path) -> None:
     model = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, Y)
     problem = robx.Problem(model, X)
     robx.NearestNeighbour().explain(problem, X[:6]).save(path)
+
+
+def save_explainer(path: Path) -> None:
+    explainer_with_categories().save(path)
 
 
 def save_table(path: Path) -> None:
@@ -104,10 +109,11 @@ FORMATS: dict[str, tuple[str, str, Callable[[Path], object], mutations.Mutator]]
     "schema yaml": ("schema", ".yaml", save_schema, mutations.yaml_file),
     "schema json": ("schema", ".json", save_schema, mutations.json_file),
     "parameters": ("params", ".yaml", save_schema, mutations.yaml_file),
+    "explainer": ("explainer", ".robx", save_explainer, mutations.explainer_file),
     "answers json": ("answers", ".json", save_answers, mutations.json_file),
     "answers parquet": ("answers", ".parquet", save_answers, mutations.parquet_answers),
 }
-QUICK = ["xgboost ubj", "lightgbm", "robx", "forest", "schema yaml", "answers json"]
+QUICK = ["explainer", "xgboost ubj", "lightgbm", "robx", "forest", "schema yaml", "answers json"]
 
 
 def mutated(name: str, folder: Path) -> list[tuple[str, Path]]:

@@ -11,7 +11,7 @@ import robx
 
 HEAVY = [
     *("catboost", "lightgbm", "matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy"),
-    *("sklearn", "torch", "treelite", "xgboost"),
+    *("sklearn", "torch", "treelite", "xgboost", "joblib", "scipy.stats", "scipy.optimize"),
 ]
 REPORT = f"\nimport json, sys\nprint(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
 
@@ -58,6 +58,36 @@ model.save_model({path!r})
     assert "xgboost" in loaded_by(save)
     loaded = loaded_by(f"import robx\nassert len(robx.import_model({path!r}).score([[0.5]])) == 1")
     assert not {"xgboost", "lightgbm", "catboost", "sklearn", "pandas"} & set(loaded)
+
+
+def test_a_process_that_only_answers_loads_neither_scikit_learn_nor_scipy_stats(
+    tmp_path: object,
+) -> None:
+    save = f"""
+import numpy as np
+from xgboost import XGBClassifier
+X = np.random.default_rng(0).random((200, 3)).round(2)
+for k in range(7):
+    model = XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1).fit(X[k:], X[k:, 0] > 0.5)
+    model.save_model(f"{tmp_path}/{{k}}.json")
+np.save("{tmp_path}/X.npy", X)
+"""
+    assert {"xgboost", "sklearn", "scipy.stats"} <= set(loaded_by(save))
+    answer = f"""
+import numpy as np
+import robx
+X = np.load("{tmp_path}/X.npy")
+model, *retrained = [robx.import_model(f"{tmp_path}/{{k}}.json") for k in range(7)]
+schema = robx.Schema([robx.Feature(str(j), scale=1.0) for j in range(3)])
+problem = robx.Problem(model, X, schema)
+found = robx.Frugal(models=retrained[:2]).explain(problem, X[X[:, 0] < 0.3][:2])
+found = robx.certify(problem, found, retrained[2:])
+assert found.ok.all() and found.certificate is not None
+"""
+    slow = {"joblib", "pandas", "scipy.optimize", "scipy.stats", "sklearn", "xgboost"}
+    loaded = set(loaded_by(answer))
+    assert "numba" in loaded
+    assert not slow & loaded
 
 
 @pytest.mark.parametrize("name", robx.__all__)

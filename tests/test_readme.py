@@ -25,10 +25,14 @@ def test_the_example_runs_and_prints_what_is_shown(
     monkeypatch.chdir(tmp_path)
     text = README if PINNED else re.sub(r"```text\n.*?```", "", README, flags=re.DOTALL)
     blocks = blocks_of(text.replace("```bibtex", "```"), "README.md")
-    assert [block.language for block in blocks] == ["python"]
+    assert [block.language for block in blocks] == ["python", "python"]
     assert len(blocks[0].code.splitlines()) <= 12
     run(blocks, tmp_path)
-    assert {file.name for file in tmp_path.iterdir()} == {"recourse.json", "report.html"}
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "recourse.json",
+        "report.html",
+        "credit.robx",
+    }
 
 
 def test_the_table_of_others_is_the_measured_one() -> None:

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from robx import scenarios as scenarios
     from robx.answers import Certificate as Certificate
     from robx.answers import Counterfactuals as Counterfactuals
+    from robx.answers import Crowds as Crowds
     from robx.answers import Status as Status
     from robx.budget import Budget as Budget
     from robx.evaluation import Rehearsal as Rehearsal
     from robx.evaluation import Study as Study
     from robx.evaluation import evaluate as evaluate
+    from robx.explainer import Explainer as Explainer
     from robx.explainer import explain as explain
     from robx.invalidation import InvalidationBound as InvalidationBound
     from robx.invalidation import invalidation_bound as invalidation_bound
@@ -82,8 +84,10 @@ _HOMES = {
     "Closest": "robx.methods",
     "Conservative": "robx.methods",
     "Counterfactuals": "robx.answers",
+    "Crowds": "robx.answers",
     "evaluate": "robx.evaluation",
     "explain": "robx.explainer",
+    "Explainer": "robx.explainer",
     "Face": "robx.methods",
     "Feature": "robx.schema",
     "FeatureTweaking": "robx.methods",

@@ -56,6 +56,20 @@ def test_a_schema_binds(folder: Path, recourse: Path) -> None:
     assert (answer.frame["savings"] >= people["savings"]).all()
 
 
+def test_rows_that_stand_for_several_people(folder: Path, call: Run, tmp_path: Path) -> None:
+    out, page = tmp_path / "recourse.json", tmp_path / "report.md"
+    words = told(folder, "--method", "nearest", "--k-anonymous", 12, "--out", out)
+    assert call(*words).code == 0
+    answer = robx.Counterfactuals.load(out)
+    assert answer.origin["k_anonymous"] == 12
+    assert answer.ok.any()
+    assert call("report", out, "--out", page).code == 0
+    assert "stand for at least 12 training people each" in page.read_text(encoding="utf-8")
+    too_many = call(*told(folder, "--k-anonymous", 10**6))
+    assert too_many.code != 0
+    assert "--k-anonymous must be at most" in too_many.err
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
 def test_all_kinds_of_files_hold_the_same(
     folder: Path, call: Run, tmp_path: Path, ending: str
@@ -151,7 +165,10 @@ def test_models_of_ones_own_take_the_place_of_labels(
 
 def test_several_answers(folder: Path, call: Run, tmp_path: Path) -> None:
     out = tmp_path / "recourse.json"
-    assert call(*told(folder, "--answers", 2, "--out", out)).code == 0
+    ran = call(*told(folder, "--answers", 2, "--out", out))
+    assert (ran.code, "Only the first answers" in ran.err) == (0, False)
+    for more in ([], ["--out", tmp_path / "recourse.csv"]):  # what does not hold all of them
+        assert "Only the first answers are here" in call(*told(folder, "--answers", 2, *more)).err
     other = robx.Counterfactuals.load(out).alternatives
     assert len(other) == 1
     as_json = call(*told(folder, "--answers", 2, "--json")).json["applicants"]

@@ -100,7 +100,7 @@ def test_any_batch_thread_count_and_copy_gives_the_same_bytes_with_models(
             "robx.robustness.measure.available_threads",
         ):
             monkeypatch.setattr(where, lambda threads=threads: threads)
-        for module in ("robx.retrained.panel.CHUNK", "robx.metrics.outliers.AT_ONCE"):
+        for module in ("robx.retrained.scoring.CHUNK", "robx.metrics.outliers.AT_ONCE"):
             monkeypatch.setattr(module, 2 * threads)
         backwards = method.explain(case.problem(), rows_of(some, slice(None, None, -1)))
         assert_same_answers(whole, backwards, range(13, -1, -1))

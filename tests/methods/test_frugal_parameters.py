@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
@@ -15,6 +17,8 @@ from families import family
 from frugal_cases import MODEL, PEOPLE, QUICK, UNITS, X
 from retrained_cases import LIBRARIES, retrained
 from robx.methods import frugal, pullback
+from robx.methods.compiled import CompiledSearch
+from speed import examples
 from strategies import random_schema
 
 Floats = NDArray[np.float64]
@@ -103,6 +107,7 @@ def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch
 
             class Test:
                 problem, key = inner.problem, inner.key
+                without_noise = None  # every point is asked everything, here
 
                 def __call__(self, points: Floats) -> Any:
                     seen.append(points.copy())
@@ -111,6 +116,7 @@ def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch
             self.test = Test()
 
     monkeypatch.setattr(frugal, "Pullback", Recorded)
+    monkeypatch.setattr(CompiledSearch, "of", lambda *_: None)  # whose points are not seen
     n_points = 0
     for seed, name in enumerate(LIBRARIES):
         case = family(name)
@@ -125,6 +131,33 @@ def test_every_point_on_the_way_keeps_the_schema(monkeypatch: pytest.MonkeyPatch
             assert not any(problem.rules.broken(points, own))
             n_points += len(points)
     assert n_points > 100
+
+
+@given(name=st.sampled_from(LIBRARIES), seed=st.integers(0, 2**32), norm=st.sampled_from([1, 2]))
+@examples(60, 6, deadline=None)
+def test_compiled_answers_keep_any_schema_after_any_number_of_tests(
+    name: str, seed: int, norm: Any
+) -> None:
+    case, rng = family(name), np.random.default_rng(seed)
+    schema = random_schema(case.problem().schema, case.X, rng)
+    problem = case.problem(schema=schema, threshold=0.4)
+    models = retrained(name) if seed % 2 else ()
+    test = robx.Frugal(**QUICK, models=models).test(problem)
+    search = CompiledSearch.of(test, norm)
+    assume(search is not None)
+    assert search is not None
+    everybody = problem.read(case.applicants)
+    people = everybody.take(np.flatnonzero(~problem.gate.accepts(everybody.matrix))[:20])
+    settings = robx.RobX(n_targets=3, norm=norm).search_settings
+    # What a search answers with after a few tests lies on the way of one that takes many.
+    for max_tests in (0, 3, 12, 40, 150, 2000):
+        asked = settings._replace(halvings=3, max_tests=max_tests, price=0.05)
+        found = search.run(people, people.matrix, asked)
+        points, owner = found.points[found.found], np.flatnonzero(found.found)
+        own = people.take(owner)
+        assert problem.gate.explains(points, own) == [[] for _ in owner]
+        assert test(points).all()
+        event("answers" if len(owner) else "no answer")
 
 
 def test_missing_values_stay_missing_unless_they_may_be_filled() -> None:

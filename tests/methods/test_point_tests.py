@@ -119,6 +119,8 @@ def test_it_says_what_it_asks() -> None:
         f"models, outlier score <= {test.max_outlier_score:.3g} where achievable"
     )
     assert robustness().words() == f"R >= {robustness().stable.tau:.4g}"
+    strict = robustness(0.5, models=MODELS, realistic=True, max_outlier_score=0.9)
+    assert strict.words().endswith("models, outlier score <= 0.9")
 
 
 def test_where_nothing_is_accepted_the_threshold_is_asked_of_noise() -> None:

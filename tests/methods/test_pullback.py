@@ -37,12 +37,19 @@ def problem_of(*relations: str, **changes: Any) -> robx.Problem:
 
 @dataclass
 class Rule:
-    """A test by any rule, which counts and keeps what it was asked."""
+    """A test by any rule, which counts and keeps what it was asked; `quiet` leaves out noise."""
 
     problem: robx.Problem
     rule: Any
+    quiet: Any = None
     asked: list[Floats] = field(default_factory=list)
     key: Any = None
+
+    @property
+    def without_noise(self) -> Rule | None:
+        if self.quiet is None:
+            return None
+        return Rule(self.problem, self.quiet, asked=self.asked)
 
     def __call__(self, points: Floats) -> NDArray[np.bool_]:
         self.asked += list(points.copy())
@@ -64,7 +71,7 @@ def pull(
     start = np.array(points, dtype=float)
     owner = np.zeros(len(start), dtype=np.intp)
     people = problem.read(np.array(own, dtype=float))
-    pullback = Pullback(people, owner, start, test, norm, np.full(len(people), budget))
+    pullback = Pullback(people, owner, start, test, norm, np.full(len(start), budget))
     pullback.undo()
     pullback.halve(halvings)
     return pullback.points, test
@@ -135,7 +142,7 @@ def test_applicants_do_not_depend_on_each_other() -> None:
         return p[0] + p[1] + p[2] / 10 >= 2.1
 
     people = problem.read(own)
-    together = Pullback(people, np.array([0, 1, 0]), starts, Rule(problem, rule), 1, np.full(2, 99))
+    together = Pullback(people, np.array([0, 1, 0]), starts, Rule(problem, rule), 1, np.full(3, 99))
     together.undo()
     together.keep(np.array([2, 1]))
     together.halve(4)
@@ -148,10 +155,18 @@ def test_applicants_do_not_depend_on_each_other() -> None:
 @pytest.mark.parametrize("budget", [0, 1, 2, 5, 11])
 def test_no_more_points_are_tested_than_there_are_tests_left(budget: int) -> None:
     starts = [FAR, ROWS[1].tolist(), [1, 1, 9, 2, 0, 1, 0], [0.75, 1, 8, 1, 0, 1, 0]]
-    points, test = pull(lambda p: p[0] >= 0.3 and p[2] >= 2, starts, budget=budget)
-    assert len(test.asked) <= budget
+
+    def rule(p: Floats) -> Any:
+        return p[0] >= 0.3 and p[2] >= 2
+
+    points, test = pull(rule, starts, budget=budget)
+    assert len(test.asked) <= budget * len(starts)
     if budget == 0:
         np.testing.assert_array_equal(points, starts)
+    for point, start in zip(points, starts, strict=True):  # what one leaves no other takes
+        alone, one = pull(rule, [start], budget=budget)
+        assert len(one.asked) <= budget
+        np.testing.assert_array_equal(point, alone[0])
 
 
 def test_no_point_is_tested_in_vain() -> None:
@@ -160,6 +175,83 @@ def test_no_point_is_tested_in_vain() -> None:
     assert len(test.asked) <= 5 + 4
     _, test = pull(lambda p: True, ROWS[:1])
     assert test.asked == []
+
+
+# --- what is left out at first --------------------------------------------------------------------
+
+
+def is_nearly_enough(p: Floats) -> Any:
+    """All of the rule below but for one feature."""
+    return p[0] >= 0.3
+
+
+def is_enough(p: Floats) -> Any:
+    return p[0] >= 0.3 and p[2] >= 2
+
+
+def quiet_pullback(rule: Any, starts: Any, budget: int = 1000) -> tuple[Pullback, Rule]:
+    problem = problem_of()
+    test = Rule(problem, rule, is_nearly_enough)
+    points = np.array(starts, dtype=float)
+    owner = np.zeros(len(points), dtype=np.intp)
+    left = np.full(len(points), budget)
+    return Pullback(problem.read(ROWS[:1]), owner, points, test, 1, left), test
+
+
+def test_changes_are_undone_without_asking_about_noise() -> None:
+    pullback, test = quiet_pullback(lambda p: pytest.fail("noise was asked about"), [FAR])
+    pullback.undo()
+    assert pullback.points.tolist() == [[1, 0, 0, 0, 1, 0, 0]]
+    assert len(test.asked) == 5
+
+
+def test_points_that_are_not_stable_are_undone_again_with_every_step_tested() -> None:
+    pullback, _ = quiet_pullback(is_enough, [FAR, ROWS[1]])
+    pullback.undo()
+    assert not pullback.confirm(np.array([1]))
+    expected, _ = pull(is_enough, [ROWS[1]], halvings=0)
+    assert pullback.points.tolist() == [[1, 0, 0, 0, 1, 0, 0], *expected.tolist()]
+    assert is_enough(pullback.points[1])
+    # The other was left alone, and is still to be confirmed.
+    assert pullback.confirm(np.array([1]))
+    assert not pullback.confirm(np.array([0, 1]))
+    assert pullback.confirm(np.array([0, 1]))
+    assert all(is_enough(point) for point in pullback.points)
+
+
+def test_points_that_are_stable_stay_where_they_are() -> None:
+    pullback, test = quiet_pullback(is_nearly_enough, [FAR])
+    pullback.undo()
+    before, n_asked = pullback.points.copy(), len(test.asked)
+    assert not pullback.confirm(np.array([0]))
+    np.testing.assert_array_equal(pullback.points, before)
+    assert len(test.asked) == n_asked + 1  # one look at where it is
+    assert pullback.confirm(np.array([0]))
+    assert len(test.asked) == n_asked + 1
+
+
+@pytest.mark.parametrize("budget", [0, 3, 7])
+def test_undoing_again_takes_what_tests_are_left_and_ends_where_points_pass(budget: int) -> None:
+    pullback, test = quiet_pullback(is_enough, [FAR], budget)
+    pullback.undo()
+    n_first = len(test.asked)
+    pullback.confirm(np.array([0]))
+    assert n_first <= budget
+    assert len(test.asked) <= budget + 1
+    assert is_enough(pullback.points[0])
+
+
+def test_a_test_without_a_part_about_noise_needs_no_confirming() -> None:
+    problem = problem_of()
+    test = Rule(problem, is_enough)
+    start = np.array([FAR])
+    people, owner = problem.read(ROWS[:1]), np.zeros(1, dtype=np.intp)
+    pullback = Pullback(people, owner, start, test, 1, np.array([99]))
+    pullback.undo()
+    n_asked = len(test.asked)
+    assert pullback.confirm(np.array([0]))
+    assert len(test.asked) == n_asked
+    assert is_enough(pullback.points[0])
 
 
 # --- trades ---------------------------------------------------------------------------------------
@@ -227,7 +319,7 @@ def test_trades_pass_keep_the_schema_and_lower_the_cost_with_its_price() -> None
         points, legal = problem.gate.admit(rows, people, owner)
         passed = np.flatnonzero(legal & test(points))
         pullback = Pullback(
-            people, owner[passed], points[passed], test, 1, np.full(20, 10_000, dtype=np.int64)
+            people, owner[passed], points[passed], test, 1, np.full(len(passed), 10_000)
         )
         pullback.undo()
         before, started = pullback.worth(0.1), pullback.points.copy()

@@ -63,7 +63,7 @@ def test_noise_is_drawn_once_and_only_split_columns_get_tables(
     people = X[problem.model.score(X) <= 0.5][:3]
     made, columns = Counter[str](), set[int]()
     counted(monkeypatch, draws, "_sobol", lambda *_: made.update(["sequence"]))
-    counted(monkeypatch, draws, "_tables", lambda noise: columns.add(noise.shape[1]))
+    counted(monkeypatch, draws, "_tables", lambda noise, _: columns.add(noise.shape[1]))
     noise = robx.Noise(rng=711)  # which no other test has drawn
     robx.RobX(noise=noise, tau=0.6).explain(problem, people)
     assert made["sequence"] == 1

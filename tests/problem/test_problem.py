@@ -469,7 +469,7 @@ def test_a_bad_training_table_is_refused_in_words(table: Any, message: str) -> N
         (np.zeros((5, 2)), "X must have the 3 columns that the model was trained on. Got 2."),
         (np.zeros(3), "X must have two dimensions (rows, columns). Got shape (3,)"),
         (None, "X must have two dimensions"),
-        ({"a": 1}, "X must be a table of numbers, or a DataFrame. Got dict"),
+        ({"a": 1}, "X lacks 2 of the model's columns: 'c', 'b'."),
         ([[1, 2], [3]], "X must be a table of numbers, or a DataFrame. Got list"),
     ],
 )

@@ -51,7 +51,11 @@ def test_applicants_are_read_once_and_answers_written_once(
     some = case.applicants.iloc[np.flatnonzero(case.probability(case.applicants) <= 0.5)[:3]]
     reading, writing = counters
     reading.rows.clear()
-    method.explain(problem, some)
+    answer = method.explain(problem, some)
+    assert (reading.rows, writing.rows) == ([3], [])  # nobody has looked yet
+    assert answer.points is answer.noted(seed=1).points
+    assert answer.words(0)
     assert (reading.rows, writing.rows) == ([3], [3])
-    robx.alternatives(method, problem, some, n_answers=2)
+    several = robx.alternatives(method, problem, some, n_answers=2)
+    assert len(several.points) == len(several.alternatives[0].points) == 3
     assert (reading.rows, writing.rows) == ([3, 3], [3, 3, 3])

@@ -5,25 +5,29 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import files
 from robx.answers.certificate import Certificate
+from robx.answers.crowds import Crowds
+from robx.answers.numbers import PointNumbers
 from robx.answers.origin import checked_date, utc_date
-from robx.answers.status import ANSWERED, Status
+from robx.answers.status import ANSWERED, Status, is_answered, is_ok
 from robx.arrays import Floats
 from robx.budget import Budget
+from robx.later import Lazy
 from robx.schema import Norm, Schema
-from robx.tables import as_named_frame
+from robx.tables import as_named_frame, in_order, is_missing, take
 
 
 @dataclass(frozen=True, eq=False)
-class Counterfactuals:
+class Counterfactuals(Lazy):
     """Answers for n applicants: row i answers applicant i.
 
     Where there is no answer, the point is the applicant's own row, at no cost; `status` and
@@ -66,12 +70,22 @@ class Counterfactuals:
     obstacles : n tuples of str, or empty
         The rules that stand in the way of an answer, each as the reason names it at its end; empty
         where it names none.
+    crowds : Crowds, optional
+        How many training people share what each answer changes to. Files of earlier versions have
+        none, and problems that do not know these people.
     origin : mapping
         Where they come from, in plain values: the model, what counts as accepted, versions. From
         `robx.explain` also: the outcome that applicants want, whether the schema was given or
         guessed, and the seed and number of the models that it trained. `dated` adds a date. Empty
         in old files.
+    numbers : PointNumbers, optional
+        Applicants and points as numbers, where they are at hand; they are no part of what is saved.
     """
+
+    lazy_fields: ClassVar[tuple[str, ...]] = (
+        *("settings", "applicants", "points"),
+        *("base", "crowds"),
+    )
 
     method: str
     settings: Mapping[str, Any]
@@ -85,13 +99,16 @@ class Counterfactuals:
     stability: Floats
     n_changes: NDArray[np.int64]
     norm: Norm
-    base: Counterfactuals | None = None
+    base: Counterfactuals | None = field(default_factory=lambda: None)
     paths: tuple[Any, ...] | None = field(default=None, repr=False)
     measured: Mapping[str, Floats] = field(default_factory=dict)
     certificate: Certificate | None = None
     alternatives: tuple[Counterfactuals, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict, repr=False)
     obstacles: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    crowds: Crowds | None = field(default_factory=lambda: None, repr=False)
+    #: Not given and not handed on by `dataclasses.replace`, which may put other points.
+    numbers: PointNumbers | None = field(default=None, init=False, repr=False)
 
     # --- views -----------------------------------------------------------------------------------
 
@@ -101,17 +118,29 @@ class Counterfactuals:
     @property
     def ok(self) -> NDArray[np.bool_]:
         """Which rows have an answer that keeps every promise: (n,) bool."""
-        return np.array([status == Status.OK for status in self.status], dtype=bool)
+        return is_ok(self.status)
 
     @property
     def answered(self) -> NDArray[np.bool_]:
         """Which rows have an answer, also one that is not stable: (n,) bool."""
-        return np.array([status in ANSWERED for status in self.status], dtype=bool)
+        return is_answered(self.status)
 
     @cached_property
     def changes(self) -> tuple[tuple[str, ...], ...]:
         """What changes for each applicant, in words."""
+        if self.numbers is not None and self.numbers.as_read:
+            return tuple(self.numbers.changes(range(len(self))))
         return tuple(map(tuple, self.schema.words(self.applicants, self.points)))
+
+    def _changes_of(self, i: int) -> tuple[str, ...]:
+        """Say what changes for one applicant, without reading the rows of all others."""
+        if "changes" in self.__dict__ or len(self) == 1:
+            return self.changes[i]
+        i = range(len(self))[i]
+        if self.numbers is not None and self.numbers.as_read:
+            return self.numbers.changes([i])[0]
+        row = np.array([i])
+        return tuple(self.schema.words(take(self.applicants, row), take(self.points, row))[0])
 
     @property
     def frame(self) -> Any:
@@ -120,6 +149,18 @@ class Counterfactuals:
         Feed it to the model's own ``predict_proba``.
         """
         return as_named_frame(self.points, self.schema.names)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The points as a dict each, from the names of the columns to plain values.
+
+        Missing values are None. Where applicants were given as dicts, this is the same form.
+        """
+        if self.numbers is not None and self.numbers.as_read:
+            return self.numbers.records()
+        frame = nw.from_native(in_order(self.frame, self.schema.names), eager_only=True)
+        rows = frame.rows(named=True)
+        return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
 
     @property
     def summary(self) -> Any:
@@ -168,11 +209,11 @@ class Counterfactuals:
     def words(self, i: int) -> str:
         """Say to applicant i what to change, or why there is no answer."""
         status = self.status[i]
-        lines = "\n".join(f"  {change}" for change in self.changes[i])
         if status == Status.ACCEPTED:
             return f"Already accepted (score {self.score[i]:.2f})."
         if status not in ANSWERED:
             return f"No answer, {status}: {self.reason[i]}."
+        lines = "\n".join(f"  {change}" for change in self._changes_of(i))
         said = f"score {self.score[i]:.2f}, stability {self.stability[i]:.2f}"
         if self.certificate is not None:
             lines += f"\n  {self.certificate.words(i)}"
@@ -208,7 +249,27 @@ class Counterfactuals:
     def noted(self, **facts: Any) -> Counterfactuals:
         """Return the same answers with more plain values in their `origin`."""
         others = tuple(other.noted(**facts) for other in self.alternatives)
-        return replace(self, origin={**self.origin, **facts}, alternatives=others)
+        return self.replaced(origin={**self.origin, **facts}, alternatives=others)
+
+    def replaced(self, **changes: Any) -> Counterfactuals:
+        """Return the same answers with other values for some fields.
+
+        As `dataclasses.replace` does, but tables that nobody has looked at are still not made.
+        """
+        names = [f.name for f in fields(self) if f.init and f.name not in changes]
+        other = Counterfactuals(**{name: self.held(name) for name in names}, **changes)
+        if not changes.keys() & {"applicants", "points", "schema"}:
+            other.__dict__["numbers"] = self.numbers
+        return other
+
+    def with_numbers(self, numbers: PointNumbers) -> Counterfactuals:
+        """Return the same answers, whose tables hold just these numbers."""
+        other = self.replaced()
+        other.__dict__["numbers"] = numbers
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "numbers": None}
 
     # --- files -----------------------------------------------------------------------------------
 
@@ -238,3 +299,9 @@ class Counterfactuals:
     def load(cls, path: str | os.PathLike[str], *, budget: Budget | None = None) -> Counterfactuals:
         """Read what `save` wrote to a `.json` or `.parquet` file, within a `robx.Budget`."""
         return files.load(cls, path, budget or Budget.default())
+
+
+def _plain(value: Any) -> Any:
+    """Give a cell as a plain value, None where it is missing."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if is_missing([plain])[0] else plain

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers.certificate import Certificate
+from robx.answers.crowds import Crowds
 from robx.answers.origin import checked_origin
 from robx.answers.status import Status
 from robx.budget import UNLIMITED, Budget
@@ -60,6 +61,7 @@ def to_plain(answers: Counterfactuals) -> dict[str, Any]:
         "paths": None if answers.paths is None else [pack(path) for path in answers.paths],
         "measured": {name: _without_nan(values) for name, values in answers.measured.items()},
         "certificate": None if answers.certificate is None else answers.certificate.to_dict(),
+        "crowds": None if answers.crowds is None else answers.crowds.to_dict(),
         "alternatives": [to_plain(other) for other in answers.alternatives],
         "origin": dict(answers.origin),
     }
@@ -81,6 +83,7 @@ def from_plain(
         raise InvalidInput("These are not counterfactuals that this version of robx wrote.")
     try:
         base, paths, certificate = plain["base"], plain["paths"], plain.get("certificate")
+        crowds = plain.get("crowds")
         made = cls(
             method=str(plain["method"]),
             settings=dict(plain["settings"]),
@@ -101,6 +104,7 @@ def from_plain(
                 for name, values in plain.get("measured", {}).items()
             },
             certificate=Certificate.from_dict(certificate) if certificate else None,
+            crowds=Crowds.from_dict(crowds) if crowds else None,
             alternatives=tuple(
                 from_plain(cls, one, depth + 1, budget) for one in plain.get("alternatives", ())
             ),
@@ -112,6 +116,7 @@ def from_plain(
         lengths += [len(other) for other in made.alternatives]
         lengths += [len(made.obstacles)] if made.obstacles else []
         lengths += [len(made.certificate.covers)] if made.certificate else []
+        lengths += [len(made.crowds.covers)] if made.crowds else []
         numbers = [*(getattr(made, name) for name in NUMBERS), *made.measured.values()]
         shapes = [values.shape for values in numbers]
     except InvalidInput:

@@ -22,14 +22,23 @@ LIBRARIES = {
 }
 
 
-def origin_of(model: Model, n_features: int, n_support: int, threshold: float) -> dict[str, Any]:
-    """Tell, in plain values, what answers are about to be made with."""
+def origin_of(
+    model: Model,
+    n_features: int,
+    n_support: int,
+    threshold: float,
+    versions: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Tell, in plain values, what answers are about to be made with.
+
+    Unless `versions` are given, they are those that are installed.
+    """
     return {
         "model": {**model.about(), "n_features": n_features},
         "target": plain_label(model.target),
         "threshold": threshold,
         "n_support": n_support,
-        "versions": _versions(model),
+        "versions": _versions(model) if versions is None else dict(versions),
     }
 
 
@@ -92,18 +101,19 @@ def plain_label(label: Any) -> Category | None:
 
 def _versions(model: Model) -> dict[str, str]:
     found = {
-        "robx": _version("robx"),
+        "robx": version_of("robx"),
         "python": platform.python_version(),
-        "numpy": _version("numpy"),
-        "scikit-learn": _version("scikit-learn"),
+        "numpy": version_of("numpy"),
+        "scikit-learn": version_of("scikit-learn"),
     }
     for name in LIBRARIES.get(model.source.split(" ")[0], ()):
-        known = _version(name)
+        known = version_of(name)
         found |= {name.removesuffix("-cpu"): known} if known is not None else {}
     return {name: known for name, known in found.items() if known is not None}
 
 
-def _version(name: str) -> str | None:
+def version_of(name: str) -> str | None:
+    """Give the version of an installed distribution, without loading it."""
     try:
         return version(name)
     except PackageNotFoundError:

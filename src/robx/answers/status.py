@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class Status(StrEnum):
@@ -36,3 +40,13 @@ class Status(StrEnum):
 
 #: With these there is an answer.
 ANSWERED = frozenset({Status.OK, Status.UNSTABLE})
+
+
+def is_ok(status: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which of n statuses are `OK`: (n,) bool."""
+    return np.asarray(status == Status.OK, dtype=bool)
+
+
+def is_answered(status: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell with which of n statuses there is an answer: (n,) bool."""
+    return np.asarray(is_ok(status) | (status == Status.UNSTABLE), dtype=bool)

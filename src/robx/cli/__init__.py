@@ -28,11 +28,14 @@ COMMANDS = (
     "demo",
     "schema",
     "explain",
+    "fit",
+    "show",
     "report",
     "check",
     "stability",
     "tau",
     "evaluate",
+    "compile",
     "completion",
 )
 BAD_INPUT, FAULT = 2, 70
@@ -78,6 +81,7 @@ def robx_command() -> None:
       robx demo               see robx at work, and get files to try
       robx schema --help      say what may change
       robx explain --help     find recourse for your own applicants
+      robx fit --help         keep an explainer, and answer at once
 
     \b
     Exit codes

@@ -6,47 +6,38 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 import robx
-from robx.cli.inputs import Inputs, load_models, made_method, with_inputs
-from robx.cli.options import POSITIVE, MethodName, number_of_models, takes
+from robx.cli.fitting import check_retrained, fitted, method_options, model_options
+from robx.cli.inputs import Inputs, with_inputs
+from robx.cli.options import FILE, POSITIVE, takes
 from robx.cli.outputs import NewFile, WritingCommand
 from robx.cli.screen import remark, show_json, show_table, shows_progress, write
 from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from robx import Counterfactuals
+    import pandas as pd
 
-MIN_MODELS = 6
+    from robx import Counterfactuals, Explainer, Problem
+
+#: Parameters that go with an explainer's file; all others are for fitting.
+WITH_FILE = frozenset(
+    ("explainer_path", "people_path", "applicants", "id_column", "n_answers", "out", "as_json")
+) | {"quiet", "force", "help"}
 FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": ".1%"}
 
 
 @click.command(cls=WritingCommand, short_help="Tell declined applicants what to change.")
-@takes("model", "data", "label", "schema", "applicants")
+@click.argument("explainer_path", metavar="[FILE", type=FILE, required=False)
+@click.argument("people_path", metavar="APPLICANTS]", type=FILE, required=False)
+@takes("model", "data", "label", "schema", "applicants", optional=True)
 @click.option(
     "--out",
     type=NewFile(".json", ".parquet", ".csv"),
     help="File for the answers: .json or .parquet for everything, .csv for the table.",
 )
-@click.option(
-    "--method",
-    type=MethodName(),
-    default="frugal",
-    help="Method that finds the answers; RobX is the paper's algorithm.",
-)
-@click.option("--tau", type=float, help="Minimum stability, for RobX and conservative.")
-@click.option(
-    "--level", type=click.FloatRange(0, 1), help="How robust answers must be, 0 to 1, for Frugal."
-)
-@click.option(
-    "--max-changes", type=POSITIVE, help="Maximum number of features to change, for Frugal."
-)
-@click.option(
-    "--price-per-change",
-    type=click.FloatRange(0),
-    help="What each changed feature costs on top of how far it moves, for Frugal.",
-)
-@click.option("--norm", type=click.Choice(["1", "2"]), help="Norm of the cost: L1 (default) or L2.")
+@method_options
 @click.option(
     "--answers",
     "n_answers",
@@ -54,22 +45,23 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
     default=1,
     help="Number of different answers to look for.",
 )
-@number_of_models(48, MIN_MODELS, "Number of models to train with --label.")
-@takes("retrained", "seed", "json")
+@model_options
+@takes("json")
 @with_inputs
 def explain(
     inputs: Inputs,
-    applicants: str,
+    explainer_path: str | None,
+    people_path: str | None,
+    applicants: str | None,
     out: str | None,
-    method: str,
     n_answers: int,
-    n_models: int,
-    retrained: tuple[str, ...],
-    seed: int,
     as_json: bool,
-    **parameters: Any,
+    **settings: Any,
 ) -> None:
     """Tell declined applicants what to change, so that it holds after a retraining.
+
+    FILE is an explainer that `robx fit` wrote, and APPLICANTS a table, .csv or .parquet. Without
+    them, an explainer is fitted from --model and --data, asked about --applicants, and not kept.
 
     With --label, or with six or more models in --retrained, every answer is certified. The outcome
     that applicants want is 1, or the second of two classes, unless --target names another one; the
@@ -77,6 +69,7 @@ def explain(
 
     \b
     Examples
+      robx explain credit.robx declined.csv --id id --out recourse.json
       robx explain --model model.ubj --params params.yaml --data train.csv --label good \\
           --applicants declined.csv --id id --schema schema.yaml --out recourse.json
       robx explain --model model.txt --data train.csv --label default --target 0 \\
@@ -84,57 +77,72 @@ def explain(
       robx explain --model model.skops --data train.csv --label good \\
           --applicants declined.csv --max-changes 2 --answers 3 --json
     """
+    ctx = click.get_current_context()
+    if explainer_path is not None:
+        explainer, people = _kept(ctx, inputs, explainer_path, people_path or applicants, out)
+    else:
+        for needed in ("model_path", "data", "applicants"):
+            _require(ctx, needed)
+        check_retrained(inputs, settings["retrained"])
+        people = _people(inputs, str(applicants), out)
+        explainer = fitted(inputs, people, **settings)
+    with warnings.catch_warnings():  # that all are accepted was said above
+        warnings.simplefilter("ignore", robx.WrongWayRound)
+        shown = shows_progress(inputs.quiet)
+        answer = explainer.explain(people, n_answers=n_answers, progress=shown).dated()
+    _refuse_unreached(answer, settings["tau"])
+    write(answer.save, out, quiet=inputs.quiet)
+    _show(answer, as_json=as_json, out=out, quiet=inputs.quiet)
+
+
+def _kept(
+    ctx: click.Context, inputs: Inputs, path: str, applicants: str | None, out: str | None
+) -> tuple[Explainer, pd.DataFrame]:
+    """Load an explainer, and read the applicants; an option of fitting comes too late."""
+    from robx.cli.outcome import is_warning, stated_again
+
+    for param in ctx.command.params:
+        if param.name not in WITH_FILE and _is_given(ctx, str(param.name)):
+            raise InvalidInput(
+                f"{param.opts[0]} is for fitting, and '{path}' is fitted already. Leave it out, or "
+                "fit another explainer with `robx fit`."
+            )
+    if applicants is None:
+        raise click.UsageError(
+            "Name a table of applicants behind the explainer, as in `robx explain credit.robx "
+            "declined.csv`.",
+            ctx,
+        )
+    explainer = robx.Explainer.load(path)
+    problem = explainer.problem
+    people = _people(inputs, applicants, out, problem)
+    wanted = str(explainer.describe()["wanted"])
+    line = stated_again(wanted, problem.model, people, problem.threshold)
+    remark(line, quiet=inputs.quiet and not is_warning(line))
+    return explainer, people
+
+
+def _people(
+    inputs: Inputs, path: str, out: str | None, problem: Problem | None = None
+) -> pd.DataFrame:
+    """Read the applicants, and refuse a file for their answers that these cannot be saved to."""
     from robx.answers.files import check_path
 
-    if retrained and (inputs.label is not None or len(retrained) < MIN_MODELS):
-        raise InvalidInput(
-            f"--retrained is used instead of --label, and at least {MIN_MODELS} times. Got "
-            f"{len(retrained)}{' and --label' if inputs.label else ''}."
-        )
-    people = inputs.people(applicants)
+    people = inputs.people(path, problem)
     if out is not None:
         check_path(out, [str(name) for name in people.columns])
-    parameters["norm"] = None if parameters["norm"] is None else int(parameters["norm"])
-    chosen = made_method(method, parameters)
-    given = {name: value for name, value in parameters.items() if value is not None}
-    later = load_models(retrained, unsafe_pickle=inputs.unsafe_pickle)
-    labels = inputs.y
-    inputs.state_wanted(people)
-    answer = _explained(
-        inputs.model,
-        inputs.X,
-        people,
-        y_train=labels,
-        estimator=inputs.estimator,
-        models=later or None,
-        schema=inputs.schema,
-        target=inputs.target,
-        threshold=inputs.threshold,
-        n_answers=n_answers,
-        n_models=n_models,
-        seed=seed,
-        progress=shows_progress(inputs.quiet),
-        **(given if method == "frugal" else {"method": chosen}),
-    )
-    answer = _noted(answer, inputs)
-    _refuse_unreached(answer, parameters["tau"])
-    write(answer.save, out, quiet=inputs.quiet)
-    _show(answer, as_json=as_json, is_written=out is not None, quiet=inputs.quiet)
+    return people
 
 
-def _explained(*given: Any, **parameters: Any) -> Counterfactuals:
-    """Call the library, whose warning about the target the command has said in its own way."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", robx.WrongWayRound)
-        return robx.explain(*given, **parameters)
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _noted(answer: Counterfactuals, inputs: Inputs) -> Counterfactuals:
-    """Note when answers are issued, for which outcome, and how the model was trained again."""
-    notes = {"wanted": inputs.wanted.said}
-    if inputs.recipe is not None:
-        notes["trained_again"] = inputs.recipe.words
-    return answer.noted(**notes).dated()
+def _require(ctx: click.Context, name: str) -> None:
+    """Ask for an option as click does."""
+    if ctx.params[name] is None:
+        param = next(one for one in ctx.command.params if one.name == name)
+        raise click.MissingParameter(ctx=ctx, param=param)
 
 
 def _refuse_unreached(answer: Counterfactuals, tau: float | None) -> None:
@@ -147,11 +155,12 @@ def _refuse_unreached(answer: Counterfactuals, tau: float | None) -> None:
         )
 
 
-def _show(answer: Counterfactuals, *, as_json: bool, is_written: bool, quiet: bool) -> None:
+def _show(answer: Counterfactuals, *, as_json: bool, out: str | None, quiet: bool) -> None:
     table = answer.summary.rename_axis("applicant").reset_index()
     counts = {str(name): int(n) for name, n in table["status"].value_counts().items()}
-    if answer.alternatives and not as_json:
-        remark("Only the first answers are shown: --out saves them all, as .json.", quiet=quiet)
+    holds_all = out is not None and out.lower().endswith(".json")
+    if answer.alternatives and not as_json and not holds_all:
+        remark("Only the first answers are here: a .json file (--out) holds all.", quiet=quiet)
     if as_json:
         records = table.to_dict("records")
         for other in answer.alternatives:
@@ -159,7 +168,7 @@ def _show(answer: Counterfactuals, *, as_json: bool, is_written: bool, quiet: bo
             for record, line, answered in zip(records, lines, other.answered, strict=True):
                 record.setdefault("alternatives", []).extend([line] if answered else [])
         show_json({"method": answer.method, "counts": counts, "applicants": records})
-    elif is_written:
+    elif out is not None:
         click.echo(f"{answer}")
         first = next(iter(answer.ok.nonzero()[0]), None)
         if first is not None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from robx import BlackBox, Problem, Schema, TreeEnsemble
     from robx.methods import Method
     from robx.modelfiles import ModelFile, Recipe
+    from robx.trees import Model
 
 #: Hyperparameters that stop a training when other rows say so.
 EARLY_STOPPING = ("early_stopping_rounds", "early_stopping_round")
@@ -67,7 +68,7 @@ class Inputs:
         """The labels, as the model codes them; None where no column of labels is named."""
         y, _ = self._labels_and_target
         if y is not None:
-            refuse_turned(y, self.X, self._imported, str(self.label), self.data)
+            refuse_turned(y, self.X, self.imported, str(self.label), self.data)
         return y
 
     @cached_property
@@ -85,14 +86,17 @@ class Inputs:
         else:
             column, known = self.label, self._read(self.data)[self.label].unique().tolist()
         # A label that the model file numbers is named by --target alone.
-        named = self.target_name if told and target is None else self._imported.target
+        named = self.target_name if told and target is None else self.imported.target
         others = tuple(one for one in known if str(one) != str(named))
         return Wanted(column, named, others, told)
 
-    def state_wanted(self, people: pd.DataFrame) -> None:
-        """Say, before anything is trained, which outcome these applicants are taken to want."""
+    def state_wanted(self, people: pd.DataFrame | None) -> None:
+        """Say, before anything is trained, which outcome these applicants are taken to want.
+
+        Where an explainer is fitted, there are none yet.
+        """
         self.wanted.refuse_bad()
-        line = stated(self.wanted, self._imported, self.X, people, self.threshold)
+        line = stated(self.wanted, self.imported, self.X, people, self.threshold)
         remark(line, quiet=self.quiet and not is_warning(line))
 
     @cached_property
@@ -129,8 +133,11 @@ class Inputs:
         """The classifier to train again, or None without labels."""
         return None if self.recipe is None else self.recipe.estimator
 
-    def people(self, path: str) -> pd.DataFrame:
-        """Read people, identified by --id or by their row from 0."""
+    def people(self, path: str, problem: Problem | None = None) -> pd.DataFrame:
+        """Read people, identified by --id or by their row from 0.
+
+        Their columns are those of a problem, if one is given, else those of --model and --data.
+        """
         table = self._read(path)
         if self.id_column is not None:
             if self.id_column not in table.columns:
@@ -144,6 +151,8 @@ class Inputs:
                 remark(said, quiet=self.quiet)
             table = table.set_index(_whole_numbers(names) if _is_csv(path) else names)
             table = table.drop(columns=self.id_column)
+        if problem is not None:
+            return self._features(table, path, problem.codec.layout.names, problem.model)
         return self._features(table, path, [str(name) for name in self.X.columns])
 
     def _read(self, path: str) -> pd.DataFrame:
@@ -162,7 +171,8 @@ class Inputs:
         return coded(y, self.label, self.target_name, self.file)
 
     @cached_property
-    def _imported(self) -> TreeEnsemble | BlackBox:
+    def imported(self) -> TreeEnsemble | BlackBox:
+        """The model, imported for the outcome that applicants want."""
         from robx.trees.targets import UnknownTarget
 
         target = self.target
@@ -175,10 +185,15 @@ class Inputs:
             ) from error
 
     def _features(
-        self, table: pd.DataFrame, path: str, trained_on: list[str] | None = None
+        self,
+        table: pd.DataFrame,
+        path: str,
+        trained_on: Sequence[str] | None = None,
+        model: Model | None = None,
     ) -> pd.DataFrame:
         others = [name for name in (self.label, self.id_column) if name in table.columns]
-        features, said = features_of(table.drop(columns=others), path, self._imported, trained_on)
+        known = self.imported if model is None else model
+        features, said = features_of(table.drop(columns=others), path, known, trained_on)
         if said:
             remark(said, quiet=self.quiet)
         return features

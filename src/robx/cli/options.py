@@ -91,12 +91,16 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 }
 
 
-def takes(*names: str) -> Callable[[Any], Any]:
-    """Give a command some of the shared options, in this order."""
+def takes(*names: str, optional: bool = False) -> Callable[[Any], Any]:
+    """Give a command some of the shared options, in this order.
+
+    If they are `optional`, the command itself asks for those that it cannot do without.
+    """
 
     def decorate(command: Any) -> Any:
         for name in reversed(names):
             words, how = OPTIONS[name]
+            how = {**how, "required": False} if optional else how
             command = click.option(*words, **how, help=HELP[name])(command)
         return command
 

@@ -48,7 +48,7 @@ class Wanted:
     def instead(self) -> str:
         """Say how to choose another outcome."""
         options = [f"--target {value}" for value in self.others[:3]] or ["--target"]
-        return options[0] if len(options) == 1 else either(options)
+        return either(options)
 
     def refuse_bad(self) -> None:
         """Refuse an outcome that, by its name, applicants want to avoid."""
@@ -61,7 +61,9 @@ class Wanted:
         )
 
 
-def stated(wanted: Wanted, model: Model, X: pd.DataFrame, people: pd.DataFrame, at: float) -> str:
+def stated(
+    wanted: Wanted, model: Model, X: pd.DataFrame, people: pd.DataFrame | None, at: float
+) -> str:
     """Say what is taken for granted about these applicants, or ask for it.
 
     Parameters
@@ -69,23 +71,40 @@ def stated(wanted: Wanted, model: Model, X: pd.DataFrame, people: pd.DataFrame, 
     wanted : Wanted
     model : Model
     X, people : tables
-        Of training rows and of applicants.
+        Of training rows and of applicants, if there are any yet.
     at : float
         A score above it is accepted.
     """
-    share, n_accepted = _accepted(model, X, at).mean(), int(_accepted(model, people, at).sum())
-    n, instead = len(people), wanted.instead
-    accepts = f"the model accepts {share:.0%} of the training rows and {_count(n_accepted, n)}"
+    share, n = _accepted(model, X, at).mean(), 0 if people is None else len(people)
+    n_accepted = 0 if people is None else int(_accepted(model, people, at).sum())
+    accepts = f"the model accepts {share:.0%} of the training rows"
+    accepts += "" if people is None else f" and {_count(n_accepted, n)}"
     were_chosen = n_accepted == 0 and (1 - share) ** n < CHANCE
     if not wanted.is_told and wanted.sense is None and not were_chosen:
         raise InvalidInput(
             f"Which outcome do applicants want? {_silent(wanted)}. With {wanted.said}, {accepts}. "
-            f"Add --target {wanted.value} if they want that, else {instead}."
+            f"Add --target {wanted.value} if they want that, else {wanted.instead}."
         )
     line = f"Applicants want {wanted.said}: {accepts}."
     if n_accepted == n >= FEW:
-        return f"Warning: {line} That is nearly always the wrong way round: look at {instead}."
-    return line if wanted.is_told else f"{line} If that is the wrong way round, use {instead}."
+        return (
+            f"Warning: {line} That is nearly always the wrong way round: look at {wanted.instead}."
+        )
+    return (
+        line if wanted.is_told else f"{line} If that is the wrong way round, use {wanted.instead}."
+    )
+
+
+def stated_again(wanted: str, model: Model, people: pd.DataFrame, at: float) -> str:
+    """Say which outcome an explainer was fitted for, and how it fits these applicants."""
+    n_accepted = int(_accepted(model, people, at).sum())
+    line = f"Applicants want {wanted}: the model accepts {_count(n_accepted, len(people))}."
+    if n_accepted == len(people) >= FEW:
+        return (
+            f"Warning: {line} That is nearly always the wrong way round: fit the explainer again "
+            "with another --target."
+        )
+    return line
 
 
 def is_warning(line: str) -> bool:

@@ -84,8 +84,10 @@ def either(names: Sequence[str]) -> str:
     --------
     >>> either([".csv", ".parquet", ".json"])
     '.csv, .parquet or .json'
+    >>> either([".robx"])
+    '.robx'
     """
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+    return " or ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:

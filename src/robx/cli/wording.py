@@ -21,9 +21,25 @@ OPTIONS = {
     "y_train": "--label",
 }
 #: Parameters that have an option of their own name, with hyphens.
-SAME = frozenset(("target", "threshold", "tau", "level", "norm", "seed", "validity", "max_changes"))
+SAME = frozenset(
+    (
+        "target",
+        "threshold",
+        "tau",
+        "level",
+        "norm",
+        "seed",
+        "validity",
+        "max_changes",
+        "k_anonymous",
+    )
+)
 #: Sentences and parts of them, in this order.
 TURNS: tuple[tuple[str, str], ...] = (
+    (
+        r"Pass the classifier with its true parameters as 'estimator'\.",
+        "Give the true parameters with --params.",
+    ),
     (
         r"Pass (it|the (original model, or a )?classifier( with [\w' -]+)?) as '?estimator'?\.",
         "Leave --label out, or give models that were trained again with --retrained.",

@@ -10,14 +10,9 @@
 - `leaf_boxes`, `reachable_leaves`: where an applicant can go, and the best leaves there.
 - `regions`: where a model's output is constant, and the cells between its thresholds.
 - `lof`: local outlier factors of new points.
-- `compiling`: where compiled code is kept.
+- `compiling`, `code_files`, `code_places`: how kernels are compiled, and where the code is kept.
 
 Kernels trust their arguments; everything is checked by the layers above. Each runs without the
 GIL on one thread, so that callers may split rows over threads; a row's result never depends on
-its neighbours in the batch. Compiled code is cached under the text of the file that a kernel stands
-in, not of those that it calls: `neighbourhood` and `row_sets` have code of `sets` in them,
-`regions` and `leaf_boxes` of `grids`, `reachable_leaves` of `leaf_boxes`, and most know the `Trees`
-of `trees`, `row_sets` the `Walk` of `neighbourhood`. After a change in what others use, delete
-the ``__pycache__`` of all kernels; touching files is not enough.
-With ``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
+its neighbours in the batch. With ``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
 """

@@ -4,8 +4,8 @@ The draws of noise are the same for all rows. For each feature they are sorted o
 that send a row left at a threshold are always a prefix of that order, and one table holds every
 prefix as a set of draws, one bit a draw. For a row:
 
-1. `_walk` sends the full set of draws down the trees: at each node it looks up which prefix goes
-   left and cuts the node's set in two by it; subtrees that no draw reaches are never seen;
+1. `walk_trees` sends the full set of draws down the trees: at each node it looks up which prefix
+   goes left and cuts the node's set in two by it; subtrees that no draw reaches are never seen;
 2. `add_sets` adds the value of each leaf that was reached to the draws that reached it;
 3. `_add_moments` applies the link and adds up the first two moments.
 
@@ -170,7 +170,7 @@ def prefix_tables(
 
 
 @njit(nogil=True, cache=True)
-def _open_columns(
+def open_columns(
     x: AnyFloats,
     spread: AnyFloats,
     by_category: Bools,
@@ -206,7 +206,7 @@ def _goes_left(
 
 
 @njit(nogil=True, cache=True)
-def _walk(
+def walk_trees(
     width: Width,
     roots: AnyInts,
     nodes: Words,
@@ -236,7 +236,7 @@ def _walk(
     for the other; ``visits`` holds what they found.
 
     Numbers are unsigned, which saves a look at their sign in every index. Returns where in
-    ``items`` the leaves begin.
+    ``items`` the leaves begin, and leaves in ``visits[0]`` how many nodes were visited.
     """
     zero, one, two, three = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
     half, upper, most = np.uint64(HALF), np.uint64(32), np.uint64(AT_ONCE)
@@ -290,6 +290,7 @@ def _walk(
                 tail += some & (one - leaf)
                 found, children, place = found >> one, children >> upper, place + one
         head += count
+    visits[zero] = tail
     return int(leaves)
 
 
@@ -373,10 +374,12 @@ def moments(
     sums : (n, runs, 2) float64
         Receives sums of the differences from it and of their squares, over equal runs of draws.
     """
-    by_category, category_bits, nodes, thresholds, roots = walk[1:6]
-    group_start, group_class, group_nodes, base = walk[6:10]
-    divisor, slope, link, target = walk[11:]
-    width, prefix, ranked, start, steps = tables
+    by_category, category_bits, nodes = walk.by_category, walk.category_bits, walk.nodes
+    thresholds, roots, base = walk.thresholds, walk.roots, walk.base
+    group_start, group_class, group_nodes = walk.group_start, walk.group_class, walk.group_nodes
+    divisor, slope, link, target = walk.divisor, walk.slope, walk.link, walk.target
+    width, prefix, ranked = tables.width, tables.prefix, tables.ranked
+    start, steps = tables.start, tables.steps
     n_words, n_classes, cells = len(width), base.shape[0], start.shape[2]
     block = 64 * n_words
     sets = aligned((2 * group_nodes + 1) * n_words)
@@ -398,13 +401,13 @@ def moments(
             n_rows = min(ROWS_AT_ONCE, X.shape[0] - first)
             for i in range(n_rows):
                 x = X[first + i]
-                _open_columns(x, spread, by_category, ranked[b], n_here, cells, columns[i])
+                open_columns(x, spread, by_category, ranked[b], n_here, cells, columns[i])
                 for c in range(n_classes):
                     total[i, c] = base[c]
             for g in range(group_class.shape[0]):
                 some = roots[group_start[g] : group_start[g + 1]]
                 for i in range(n_rows):
-                    leaves = _walk(
+                    leaves = walk_trees(
                         width, some, nodes, thresholds, by_category, category_bits, columns[i],
                         flat_ranked, flat_start, cells, steps, n_here, prefix[b], sets, items,
                         visits,

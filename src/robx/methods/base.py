@@ -1,8 +1,9 @@
-"""What all methods share: one verb, what they need, and the last look before an answer goes out."""
+"""What all methods share: one verb, and what they need."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.answers import Counterfactuals, Status
-from robx.arrays import Floats, same_rows
 from robx.errors import InvalidInput, UnsupportedModel
+from robx.methods.finish import finish
 from robx.methods.leaf_space import LeafSpace, held_back_by
 from robx.parameters import check_number
 from robx.problem import Applicants, Problem, SearchResult
 from robx.progress import Progress
 from robx.robustness import Noise
 from robx.schema import Norm, check_norm
-from robx.tables import take
 
 Need = Literal["trees", "labels", "retrained models"]
 
@@ -71,23 +71,25 @@ class Method(ABC):
     def run(self, problem: Problem, applicants: Applicants, bar: Progress) -> SearchResult:
         """Search for those who need an answer, some at a time; the others are told so."""
         accepted = applicants.score > problem.threshold
-        sound = np.array([not trouble for trouble in applicants.trouble], dtype=bool)
+        sound = np.fromiter((not one for one in applicants.trouble), bool, len(applicants))
         rows = np.flatnonzero(~accepted & sound)
         bar.add(len(applicants) - len(rows))
-        parts = []
-        # Also with nobody to answer: what a method says of itself is said once.
-        for first in range(0, max(len(rows), 1), self.chunk):
-            some = rows[first : first + self.chunk]
-            parts.append(self.search(problem, applicants.take(some), some))
-            bar.add(len(some))
-        found = SearchResult.joined(parts, applicants, rows)
+
+        def parts() -> Iterator[tuple[NDArray[np.intp], SearchResult]]:
+            # Also with nobody to answer: what a method says of itself is said once.
+            for first in range(0, max(len(rows), 1), self.chunk):
+                some = rows[first : first + self.chunk]
+                yield some, self.search(problem, applicants.take(some), some)
+                bar.add(len(some))
+
+        found = SearchResult.joined(parts(), applicants)
         told: SearchResult | None = found
         while told is not None:  # and so is everybody by the base
             for i in np.flatnonzero(~sound):
                 told.refuse(i, Status.INFEASIBLE, applicants.trouble[i])
             for i in np.flatnonzero(accepted):
                 told.refuse(i, Status.ACCEPTED, "")
-            say_precluded(problem, applicants, told, np.flatnonzero(~accepted & sound))
+            say_precluded(problem, applicants, told, rows)
             told = told.base
         return found
 
@@ -121,6 +123,11 @@ class Method(ABC):
     def settings(self) -> dict[str, Any]:
         """Give the parameters as plain values."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    def base_method(self) -> Method:
+        """Give the method whose answers this one starts from; itself where there is none."""
+        base = getattr(self, "base", None)
+        return base if isinstance(base, Method) else self
 
 
 def check_problem(problem: Any, takes: str) -> None:
@@ -179,89 +186,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     return type(value).__name__
-
-
-def finish(
-    method: Method,
-    problem: Problem,
-    X: Any,
-    applicants: Applicants,
-    found: SearchResult,
-    noise: Noise | None = None,
-) -> Counterfactuals:
-    """Write the answers back in the user's form, look at them once more, and measure them.
-
-    A base's answers are measured with the noise of the method that they are a base of.
-    """
-    noise = noise or method.noise
-    rules, codec = problem.rules, problem.codec
-    points = np.where(found.answered[:, None], found.points, applicants.matrix)
-    score, rows = applicants.score.copy(), np.flatnonzero(found.answered)
-    # What is returned is what counts: a column may have had to round what it was given.
-    table, stored = codec.rewrite(X, applicants.matrix, points)
-    holds = same_rows(stored[rows], points[rows])
-    broken = problem.gate.explains(points[rows], applicants.take(rows))
-    score[rows] = problem.gate.score(points[rows])
-    withdrawn = [k for k, i in enumerate(rows) if broken[k] or not score[i] > problem.threshold]
-    withdrawn = sorted({*withdrawn, *np.flatnonzero(~holds).tolist()})
-    for k in withdrawn:
-        i = rows[k]
-        what = ", ".join(broken[k]) or "the answer is not accepted once written back"
-        found.refuse(i, Status.INFEASIBLE, what)
-        points[i] = applicants.matrix[i]
-        if found.paths is not None:
-            found.paths[i] = applicants.matrix[i][None]
-        score[i] = applicants.score[i]
-    if withdrawn:
-        table = codec.rewrite(X, applicants.matrix, points)[0]
-    found.points = points
-    scored = ~np.isnan(score)
-    stability = np.full(len(points), np.nan)
-    stability[scored] = problem.gate.stability(points[scored], noise).value
-    base = None
-    if found.base is not None:
-        base = finish(_base_of(method), problem, X, applicants, found.base, noise)
-    return Counterfactuals(
-        method=method.title,
-        settings={**method.settings(), **found.notes},
-        schema=problem.schema,
-        applicants=X,
-        points=table,
-        status=found.status,
-        reason=tuple(found.reason),
-        cost=rules.cost(points, applicants.matrix, method.norm),
-        score=score,
-        stability=stability,
-        n_changes=rules.n_changes(points, applicants.matrix),
-        norm=method.norm,
-        base=base,
-        paths=None if found.paths is None else _written(found.paths, problem, X, applicants),
-        measured={
-            name: np.where(found.answered, numbers, np.nan)
-            for name, numbers in found.measured.items()
-        },
-        origin=problem.origin,
-        obstacles=tuple(found.obstacles.get(i, ()) for i in range(len(found.reason))),
-    )
-
-
-def _written(
-    paths: list[Floats], problem: Problem, X: Any, applicants: Applicants
-) -> tuple[Any, ...]:
-    """Write paths in the applicants' own form, which can hold where they start."""
-    lengths = [len(path) for path in paths]
-    owner = np.repeat(np.arange(len(paths)), lengths)
-    places = np.concatenate(paths) if paths else applicants.matrix
-    table, _ = problem.codec.rewrite(take(X, owner), applicants.matrix[owner], places)
-    ends = np.cumsum(lengths)
-    return tuple(
-        take(table, np.arange(end - length, end)) for end, length in zip(ends, lengths, strict=True)
-    )
-
-
-def _base_of(method: Method) -> Method:
-    base = getattr(method, "base", None)
-    return base if isinstance(base, Method) else method
 
 
 def check_noise(noise: Any, problem: Problem, owner: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +20,17 @@ from robx.methods.point_tests import (
     check_tau,
     say_failing,
     tau_in_numbers,
+    tested_rows,
 )
 from robx.parameters import check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
 from robx.schema import Norm
 
+#: Which rows of the support come first: see `passing_points`.
+RowOrder = Literal["any", "sure first", "sure"]
+#: What is known of a row of the support.
+PASSES, FAILS = 1, 2
 #: How many accepted points are measured where none passed the test.
 SEEN = 64
 
@@ -95,16 +102,16 @@ def passing_points(
     norm: Norm,
     n_wanted: int,
     max_tries: int,
+    order: RowOrder = "any",
 ) -> Neighbours:
     """Find the nearest accepted points that pass a test.
 
-    What is found out about a row of the support, as it is, is kept for everybody.
+    What is found out about a row of the support, as it is, is kept for everybody. With the order
+    "sure first", rows that are known to pass as they are come before all others, which are looked
+    at only for those who find nothing among them; with "sure" they are not looked at.
     """
     problem = test.problem
-    # What is known of each accepted row: 0 not tested yet, 1 passes, 2 does not.
-    state: NDArray[np.int8] = problem.memo.get(
-        ("tested rows", test.key), lambda: np.zeros(len(problem.support), np.int8)
-    )
+    state = tested_rows(test)
 
     def passes(points: Floats, origin: NDArray[np.int64]) -> Bools:
         known = np.where(origin >= 0, state[origin], 0)
@@ -117,17 +124,28 @@ def passing_points(
         out[own] = test(points[own])
         return np.asarray(out)
 
-    return nearest_points(
-        problem,
-        applicants,
-        start,
-        norm=norm,
-        n_wanted=n_wanted,
-        cutoff=problem.threshold,
-        test=passes,
-        skip=lambda: state == 2,
-        max_tries=max_tries,
-    )
+    def search(people: Applicants, start: Floats, skip: Callable[[], Bools]) -> Neighbours:
+        return nearest_points(
+            problem,
+            people,
+            start,
+            norm=norm,
+            n_wanted=n_wanted,
+            cutoff=problem.threshold,
+            test=passes,
+            skip=skip,
+            skips_for_all=order != "any",
+            max_tries=max_tries,
+        )
+
+    if order == "any":
+        return search(applicants, start, lambda: state == FAILS)
+    near = search(applicants, start, lambda: state != PASSES)
+    if order == "sure":
+        return near
+    rest = np.flatnonzero([not points for points in near.points])
+    near.put(rest, search(applicants.take(rest), start[rest], lambda: state == PASSES))
+    return near
 
 
 def give_most_stable(

@@ -10,7 +10,8 @@ import numpy as np
 from robx.answers import Counterfactuals, Status
 from robx.arrays import Bools
 from robx.errors import InvalidInput
-from robx.methods.base import Method, check_problem, finish
+from robx.methods.base import Method, check_problem
+from robx.methods.finish import finish
 from robx.parameters import check_whole
 from robx.problem import Applicants, Problem, Refusal, SearchResult
 from robx.progress import Progress
@@ -77,7 +78,7 @@ def alternatives(
         answers.append(finish(method, problem, X, applicants, found))
         used.append(problem.rules.changed_features(found.points, applicants.matrix))
         last = found
-    return replace(answers[0], alternatives=tuple(answers[1:]))
+    return answers[0].replaced(alternatives=tuple(answers[1:])) if answers[1:] else answers[0]
 
 
 def _hold_another(
@@ -141,7 +142,7 @@ def _refuse(
     """Refuse answers that repeat an earlier one; who had no answer has no other."""
     repeats = _repeats(problem, applicants, found, used)
     features = problem.schema.features
-    for i in np.flatnonzero([status != Status.ACCEPTED for status in found.status]):
+    for i in np.flatnonzero(found.status != Status.ACCEPTED):
         if not before.answered[i]:
             why = Refusal(before.status[i], before.reason[i], before.obstacles.get(int(i), ()))
         elif repeats[i] or not found.answered[i]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from robx.answers import Status
 from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
+from robx.methods import compiled
 from robx.methods.base import Method, check_noise
-from robx.methods.conservative import give_most_stable
+from robx.methods.conservative import RowOrder, give_most_stable
 from robx.methods.few_changes import FewChanges
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.point_tests import (
@@ -26,11 +27,14 @@ from robx.methods.pullback import Pullback, place_in_line
 from robx.methods.robx import RobX
 from robx.parameters import check_number, check_whole, require
 from robx.problem import Applicants, Problem, SearchResult
+from robx.problem.memo import Identity
 from robx.retrained import Panel
 from robx.robustness import Noise
 
 #: What level "auto" takes, with retrained models and with noise alone.
 LEVELS = {"models": 0.7, "noise": 0.75}
+#: Rows that are looked at for an answer that is typical as well.
+MOST_TYPICAL = 500
 #: Starts of an applicant that are pulled to the end.
 FINALISTS = 2
 
@@ -64,8 +68,8 @@ class Frugal(Method):
         not at all.
     typical : float
         The outlier score may be as high as that of this share of the accepted rows, wherever such
-        an answer is found. Who cannot become typical, such as by an age that is rare, is answered
-        without this condition.
+        an answer is found among the rows near. Who cannot become typical, such as by an age that
+        is rare, is answered without this condition.
     max_outlier_score : float, optional
         A bound on the outlier score that always holds, such as 1.2 for the local outlier factor.
     max_changes : int, optional
@@ -80,8 +84,8 @@ class Frugal(Method):
     halvings : int
         How often the way that is left of a change is halved.
     max_tests : int
-        Points to test for one applicant while pulling, and again in a search for few changes; what
-        is found by then is the answer.
+        Points to test for one applicant while pulling, shared evenly by its starts, and again in a
+        search for few changes; what is found by then is the answer.
     noise : Noise
         How points are perturbed when their stability is measured.
     max_tries : int
@@ -143,13 +147,21 @@ class Frugal(Method):
             Panel.of(problem, self.models)
 
     def test(self, problem: Problem) -> RobustnessTest:
-        """Make the test that answers must pass."""
-        panel = Panel.of(problem, self.models) if len(self.models) else None
-        outliers = None if self.realism is None else OutlierScore.of(problem, self.realism)
-        bounds = self.typical, self.max_outlier_score
-        return RobustnessTest.at(problem, self.noise, self._level(), panel, outliers, *bounds)
+        """Make the test that answers must pass; once for all who ask with the same parameters."""
+        level, bounds = self.level_asked(), (self.typical, self.max_outlier_score)
+        noise = self.noise.key(problem.names)
+        key = ("robustness test", noise, level, Identity(self.models), self.realism, bounds)
 
-    def _level(self) -> float:
+        def make() -> RobustnessTest:
+            panel = Panel.of(problem, self.models) if len(self.models) else None
+            outliers = None if self.realism is None else OutlierScore.of(problem, self.realism)
+            return RobustnessTest.at(problem, self.noise, level, panel, outliers, *bounds)
+
+        made: RobustnessTest = problem.memo.get(key, make)
+        return made
+
+    def level_asked(self) -> float:
+        """Give the level as a number."""
         if self.level != "auto":
             return self.level
         return LEVELS["models" if len(self.models) else "noise"]
@@ -160,7 +172,7 @@ class Frugal(Method):
         """See `Method.search`."""
         test = self.test(problem)
         found = SearchResult.nothing(applicants)
-        why = test.reason(self._level(), self.typical)
+        why = test.reason(self.level_asked(), self.typical)
         found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "why": why, "models": []}
         found.notes["terms"] = test.terms()
         if test.panel is not None:
@@ -170,15 +182,15 @@ class Frugal(Method):
         if self.base is not None:
             found.base = self.base.search(problem, applicants, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
-        self._answer(applicants, start, found, test)
+        is_loose = self.max_outlier_score is None and test.outliers is not None
+        self._answer(applicants, start, found, test, most=MOST_TYPICAL if is_loose else None)
         few = self._change_few(applicants, found, test)
-        if self.max_outlier_score is None and test.outliers is not None:
+        if is_loose:
             # Some cannot become typical: what sets them apart may be what they cannot change.
             rest, loose = np.flatnonzero(~found.ok), replace(test, max_outlier_score=np.inf)
             again = SearchResult.nothing(applicants.take(rest))
             self._answer(applicants.take(rest), start[rest], again, loose)
-            for k in np.flatnonzero(again.ok):
-                found.answer(rest[k], again.points[k])
+            found.put(rest, again)
             if few is not None:
                 fits = self._within_limit(applicants, found, problem)
                 self._choose(applicants, few.passing(~fits, OUTLIERS), found, loose)
@@ -193,12 +205,32 @@ class Frugal(Method):
         return found
 
     def _answer(
-        self, applicants: Applicants, start: Floats, found: SearchResult, test: RobustnessTest
+        self,
+        applicants: Applicants,
+        start: Floats,
+        found: SearchResult,
+        test: RobustnessTest,
+        most: int | None = None,
     ) -> None:
-        """Answer where RobX does, with the best that comes of pulling back."""
+        """Answer where RobX does, with the best that comes of pulling back.
+
+        With `most`, only so many rows are looked at, of those that pass as they are.
+        """
         if len(applicants) == 0:
             return
-        starts = self._robx().refine(applicants, start, found, test)
+        max_tries = self.max_tries if most is None else min(most, self.max_tries)
+        robx = replace(self._robx(), max_tries=max_tries)
+        settings = robx.search_settings._replace(
+            is_sure_only=most is not None,
+            halvings=self.halvings,
+            max_tests=self.max_tests,
+            most_changes=len(test.problem.names) if self.max_changes is None else self.max_changes,
+            price=self.price_per_change,
+        )
+        if compiled.answer(test, applicants, start, settings, self.norm, found):
+            return
+        order: RowOrder = "sure first" if most is None else "sure"
+        starts = robx.refine(applicants, start, found, test, order=order)
         for i in np.flatnonzero(found.ok):
             starts[i] = [found.points[i].copy(), *starts[i]]
         self._choose(applicants, starts, found, test)
@@ -215,10 +247,12 @@ class Frugal(Method):
         if len(owner) == 0:
             return
         points = np.array([point for some in starts for point in some])
-        left = np.full(len(applicants), self.max_tests)
+        left = self.max_tests // np.bincount(owner)[owner]
         pullback = Pullback(applicants, owner, points, test, self.norm, left)
         pullback.undo()
-        pullback.keep(self._best(pullback, FINALISTS))
+        while not pullback.confirm(best := self._best(pullback, FINALISTS)):
+            pass  # what was confirmed may no longer be the best
+        pullback.keep(best)
         pullback.halve(self.halvings)
         pullback.keep(self._best(pullback, 1))
         pullback.trade(self.price_per_change)

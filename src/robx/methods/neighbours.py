@@ -50,6 +50,14 @@ class Neighbours:
     complete: Bools
     none_above: Bools
 
+    def put(self, rows: NDArray[np.intp], others: Neighbours) -> None:
+        """Put what was found for some of the applicants in another search."""
+        for row, points in zip(rows, others.points, strict=True):
+            self.points[row] = points
+        self.tried[rows] += others.tried
+        self.complete[rows] &= others.complete
+        self.none_above[rows] &= others.none_above
+
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
@@ -74,6 +82,7 @@ def nearest_points(
     cutoff: float,
     test: RowTest | None = None,
     skip: Callable[[], Bools] | None = None,
+    skips_for_all: bool = False,
     max_tries: int = 10_000,
 ) -> Neighbours:
     """Walk through the support from near to far until enough points pass.
@@ -94,6 +103,8 @@ def nearest_points(
     skip : function, optional
         Gives the rows that are known not to pass, as they are; asked again for every page. Unless
         given, those that score no more than `cutoff`.
+    skips_for_all : bool
+        Whether these rows are left out also for applicants who cannot have rows as they are.
     max_tries : int
         Rows to look at for each applicant. Where rows are answers as they are, all may be looked
         at: what is found out about them serves everybody.
@@ -117,7 +128,7 @@ def nearest_points(
     walk = _Walk(problem, applicants, start, norm, n_wanted, cutoff, test)
     for group, left_out, most in (
         (np.flatnonzero(plain), skip or (lambda: below), len(support) + 1),
-        (np.flatnonzero(~plain), None, max_tries),
+        (np.flatnonzero(~plain), skip if skips_for_all else None, max_tries),
     ):
         for first in range(0, len(group), at_once):
             _page_through(walk, group[first : first + at_once], out, left_out, most)
@@ -134,7 +145,7 @@ def _page_through(
     """Ask for longer and longer pages of neighbours until nobody is waiting."""
     m, support, n_wanted = len(walk.applicants), walk.problem.support, walk.n_wanted
     after_distance, after_row = np.full(m, -1.0), np.full(m, -1, dtype=np.int64)
-    page = n_wanted if walk.test is None else 2 * n_wanted + 2
+    page, asked = n_wanted if walk.test is None else 2 * n_wanted + 2, 0
     while len(waiting):
         some = walk.applicants.take(waiting)
         rows, distance = support.near(
@@ -161,7 +172,8 @@ def _page_through(
         at_end = rows[:, -1] < 0
         out.complete[waiting] = enough | at_end
         waiting = waiting[~(enough | at_end) & (out.tried[waiting] < max_tries)]
-        page = min(3 * page, MOST_PAGE)
+        asked += page
+        page = min(3 * page, MOST_PAGE, max(max_tries - asked, 1))
 
 
 def _accepted(

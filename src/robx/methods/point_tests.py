@@ -17,15 +17,15 @@ With fewer than ten accepted rows a rank says little, and the outlier score is n
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats
-from robx.metrics import Outliers
+from robx.metrics import FittedOutliers, Outliers
 from robx.parameters import is_number, require
 from robx.problem import Problem, coordinates
 from robx.retrained import Panel
@@ -44,6 +44,8 @@ MOST_ROWS = 20_000
 BESIDE_MODELS = 2 / 3
 #: The local outlier factor as the evaluation takes it.
 NEIGHBOURS = 20
+#: Of more accepted rows than this, so many spread over them are what outliers are compared with.
+MOST_FITTED = 2000
 #: What is measured beyond stability, for whoever reads an answer.
 TERMS = {
     "retraining_margin": "How many standard deviations the mean score of the retrained models is "
@@ -69,6 +71,10 @@ class PointTest(Protocol):
     def key(self) -> Hashable:
         """Tells it from other tests of the same problem."""
 
+    @property
+    def without_noise(self) -> PointTest | None:
+        """The same test without its part about noise; None where that would leave too little."""
+
     def __call__(self, points: Floats) -> Bools:
         """Tell which points pass: (n,) bool."""
 
@@ -86,11 +92,16 @@ class StabilityTest:
         """See `PointTest`."""
         return self.noise.key(self.problem.names), self.tau
 
+    @property
+    def without_noise(self) -> None:
+        """See `PointTest`."""
+
     def __call__(self, points: Floats) -> Bools:
         """See `PointTest`."""
         gate = self.problem.gate
         passed = gate.accepts(points)
-        passed[passed] = gate.passes(points[passed], self.tau, self.noise)
+        if self.tau > -np.inf:
+            passed[passed] = gate.passes(points[passed], self.tau, self.noise)
         return passed
 
 
@@ -107,6 +118,8 @@ class RobustnessTest:
         The retraining margin that the panel asks for.
     outliers : OutlierScore, optional
     max_outlier_score : float
+    is_strict : bool
+        Whether nobody is answered without the outlier score.
     """
 
     stable: StabilityTest
@@ -114,6 +127,7 @@ class RobustnessTest:
     min_margin: float = -np.inf
     outliers: OutlierScore | None = None
     max_outlier_score: float = np.inf
+    is_strict: bool = False
 
     @classmethod
     def at(
@@ -132,12 +146,13 @@ class RobustnessTest:
         tau = float(np.quantile(values, of_noise)) if len(values) else problem.threshold
         least = -np.inf
         if panel is not None and len(values):
-            least = max(0.0, float(np.quantile(_margins_of_support(panel), level)))
+            least = max(0.0, float(np.quantile(margins_of_support(panel), level)))
         most = np.inf
         if outliers is not None:
             most = float(np.quantile(outliers.of_support, typical))
             most = most if max_outlier_score is None else min(most, max_outlier_score)
-        return cls(StabilityTest(problem, tau, noise), panel, least, outliers, most)
+        is_strict = max_outlier_score is not None
+        return cls(StabilityTest(problem, tau, noise), panel, least, outliers, most, is_strict)
 
     @property
     def problem(self) -> Problem:
@@ -150,13 +165,34 @@ class RobustnessTest:
         asked = self.min_margin, self.max_outlier_score
         return self.stable.key, self.panel, self.outliers, asked
 
+    @property
+    def without_noise(self) -> RobustnessTest | None:
+        """See `PointTest`."""
+        if self.panel is None:
+            return None
+        return replace(self, stable=replace(self.stable, tau=-np.inf))
+
     def __call__(self, points: Floats) -> Bools:
         """Tell which points pass: (n,) bool. What is asked last costs most."""
-        passed = self.stable(points)
-        if self.outliers is not None:
-            passed[passed] = self.outliers(points[passed]) <= self.max_outlier_score
+        passed = self.problem.gate.accepts(points)
         if self.panel is not None:
             passed[passed] = self.panel.margins(points[passed]) >= self.min_margin
+        if self.outliers is not None and self.max_outlier_score < np.inf:
+            passed[passed] = self.outliers(points[passed]) <= self.max_outlier_score
+        passed[passed] = self.stable(points[passed])
+        return passed
+
+    def of_support(self) -> Bools:
+        """Tell which accepted rows pass, as they are: (n,) bool."""
+        rows = self.problem.support.rows
+        if len(rows) > MOST_ROWS:
+            return self(rows)
+        stability, _ = sampled_stability(self.problem, self.stable.noise)
+        passed = stability >= self.stable.tau
+        if self.panel is not None:
+            passed &= margins_of_support(self.panel) >= self.min_margin
+        if self.outliers is not None and self.max_outlier_score < np.inf:
+            passed[passed] = self.outliers(rows[passed]) <= self.max_outlier_score
         return passed
 
     def lacks(self, points: Floats) -> Floats:
@@ -173,7 +209,7 @@ class RobustnessTest:
         out[:, 0] = _lack(stability, self.stable.tau, ranks)
         if self.panel is not None:
             margins = self.panel.margins(points)
-            out[:, 1] = _lack(margins, self.min_margin, _margins_of_support(self.panel))
+            out[:, 1] = _lack(margins, self.min_margin, margins_of_support(self.panel))
         if self.outliers is not None:
             score, most = self.outliers(points), self.max_outlier_score
             out[:, OUTLIERS] = _lack(-score, -most, -self.outliers.of_support)
@@ -201,7 +237,8 @@ class RobustnessTest:
                 "models"
             )
         if self.outliers is not None:
-            parts.append(f"outlier score <= {self.max_outlier_score:.3g} where achievable")
+            where = "" if self.is_strict else " where achievable"
+            parts.append(f"outlier score <= {self.max_outlier_score:.3g}{where}")
         return ", ".join(parts)
 
     def reason(self, level: float, typical: float) -> str:
@@ -217,6 +254,14 @@ class RobustnessTest:
         return said
 
 
+class KnownOutliers(NamedTuple):
+    """Local outlier factors of the accepted rows, and the neighbours that they are made of."""
+
+    ids: NDArray[np.intp]
+    distances: Floats
+    of_support: Floats
+
+
 class OutlierScore:
     """How much of an outlier points are among the accepted rows: the higher, the less typical.
 
@@ -230,26 +275,38 @@ class OutlierScore:
     Attributes
     ----------
     of_support : (n,) float64
-        Scores of the accepted rows themselves.
+        Scores of the rows that it was fitted on: the accepted ones, or `MOST_FITTED` of them.
     """
 
-    def __init__(self, problem: Problem, measure: OutlierMeasure) -> None:
+    def __init__(
+        self, problem: Problem, measure: OutlierMeasure, known: KnownOutliers | None = None
+    ) -> None:
         self._problem = problem
-        rows = coordinates(problem, problem.support.rows)
-        self._measure: Callable[[Floats], Any] = (
-            _forest(rows)
-            if measure == "forest"
-            else Outliers(n_neighbors=NEIGHBOURS).fit(rows).factor
-        )
-        self.of_support = self(problem.support.rows)
+        sample = problem.support.rows[spread_over(len(problem.support), MOST_FITTED)]
+        rows = coordinates(problem, sample)
+        #: The local outlier factor, where that is the measure.
+        self.fitted: FittedOutliers | None = None
+        self._measure: Callable[[Floats], Any]
+        if measure == "forest":
+            self._measure = _forest(rows)
+        else:
+            near = None if known is None else (known.ids, known.distances)
+            self.fitted = Outliers(n_neighbors=NEIGHBOURS).fit(rows, near)
+            self._measure = self.fitted.factor
+        self.of_support = self(sample) if known is None else known.of_support
 
     @classmethod
-    def of(cls, problem: Problem, measure: OutlierMeasure) -> OutlierScore | None:
-        """Return the problem's, made on first use; None where too few rows are accepted."""
+    def of(
+        cls, problem: Problem, measure: OutlierMeasure, known: KnownOutliers | None = None
+    ) -> OutlierScore | None:
+        """Return the problem's, made on first use; None where too few rows are accepted.
+
+        `known` is what an earlier process found, and is not searched for again.
+        """
         if len(problem.support) < MIN_ROWS:
             return None
         key = ("outlier score", measure)
-        made: OutlierScore = problem.memo.get(key, lambda: cls(problem, measure))
+        made: OutlierScore = problem.memo.get(key, lambda: cls(problem, measure, known))
         return made
 
     def __call__(self, points: Floats) -> Floats:
@@ -274,12 +331,27 @@ def _lack(values: Floats, asked: float, of_support: Floats) -> Floats:
     return np.where(values >= asked, 0.0, np.maximum(rank, 0.5) / max(len(known), 1))
 
 
-def _margins_of_support(panel: Panel) -> Floats:
+def margins_of_support(panel: Panel) -> Floats:
     """Retraining margins of the accepted rows, of many a sample."""
     problem = panel.problem
     rows = problem.support.rows[spread_over(len(problem.support))]
     found: Floats = problem.memo.get(("margins", panel), lambda: panel.margins(rows))
     return found
+
+
+def tested_rows(test: PointTest) -> NDArray[np.int8]:
+    """What is known of each accepted row under a test: 0 nothing yet, 1 passes, 2 does not.
+
+    Under a robustness test all of them are tested: what its levels come from is known already.
+    """
+
+    def make() -> NDArray[np.int8]:
+        if not isinstance(test, RobustnessTest):
+            return np.zeros(len(test.problem.support), np.int8)
+        return np.where(test.of_support(), np.int8(1), np.int8(2))
+
+    known: NDArray[np.int8] = test.problem.memo.get(("tested rows", test.key), make)
+    return known
 
 
 # --- tau ------------------------------------------------------------------------------------------
@@ -303,9 +375,9 @@ def say_failing(stability: float) -> str:
     return f"{float(Context(prec=4, rounding=ROUND_FLOOR).plus(exact)):.4g}"
 
 
-def spread_over(n: int) -> NDArray[np.intp]:
+def spread_over(n: int, most: int = MOST_ROWS) -> NDArray[np.intp]:
     """Choose rows to measure, of n: all of them, or a sample spread over them."""
-    return np.arange(n) if n <= MOST_ROWS else np.linspace(0, n - 1, MOST_ROWS).astype(np.intp)
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)
 
 
 def sampled_stability(problem: Problem, noise: Noise) -> tuple[Floats, str]:

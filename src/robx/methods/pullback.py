@@ -39,8 +39,8 @@ class Pullback:
         Where they are. They pass the test, and always will.
     test : PointTest
     norm : {1, 2}
-    tests_left : (m,) int64
-        How many tests each applicant's points may still take together.
+    tests_left : (n,) int64
+        How many tests each point may still take.
     """
 
     applicants: Applicants
@@ -54,14 +54,36 @@ class Pullback:
         self._x = self.applicants.matrix[self.owner]
 
     def undo(self) -> None:
-        """Set features back to what the applicants have, where that passes; the least first."""
-        for feature in np.argsort(self._shares(), axis=1, kind="stable").T:
-            undone = np.where(self._columns[feature], self._x, self.points)
-            self._move(np.arange(len(self.points)), undone)
+        """Set features back to what the applicants have, where that passes; the least first.
+
+        What passes the rest of the test is nearly always stable under noise, which is the dearest
+        part. So it is left out here; `confirm` asks about it.
+        """
+        self._before, test = self.points.copy(), self.test.without_noise
+        self._is_sure = np.full(len(self.points), test is None)
+        self._undo(np.arange(len(self.points)), test or self.test)
+
+    def confirm(self, rows: Ints) -> bool:
+        """Undo again with every step tested in full where points turn out not to be stable.
+
+        Returns whether all of these points were confirmed before.
+        """
+        unsure = rows[~self._is_sure[rows]]
+        failed = unsure[~self.test(self.points[unsure])]
+        self.points[failed] = self._before[failed]
+        self._undo(failed, self.test)
+        self._is_sure[unsure] = True
+        return len(unsure) == 0
+
+    def _undo(self, rows: Ints, test: PointTest) -> None:
+        for feature in np.argsort(self._shares()[rows], axis=1, kind="stable").T:
+            undone = np.where(self._columns[feature], self._x[rows], self.points[rows])
+            self._move(rows, undone, test)
 
     def keep(self, rows: Ints) -> None:
         """Go on with some of the points."""
         self.owner, self.points, self._x = self.owner[rows], self.points[rows], self._x[rows]
+        self.tests_left = self.tests_left[rows]
 
     def halve(self, halvings: int) -> None:
         """Move features towards the applicants, as near as passes; the largest first."""
@@ -106,7 +128,7 @@ class Pullback:
         worth = self._worth(rows, wanted, price)
         # A value may be rounded back to what it was, which is known not to be enough.
         asked = np.flatnonzero(legal & (worth < now) & (wanted[place, column] != value))
-        asked = asked[self._takes_tests(self.owner[rows[asked]])]
+        asked = asked[self._takes_tests(rows[asked])]
         passed = asked[self.test(wanted[asked])]
         passed = passed[np.lexsort((worth[passed], rows[passed]))]
         first = passed[np.unique(rows[passed], return_index=True)[1]]
@@ -133,22 +155,22 @@ class Pullback:
             passes[going[moved]] = self.points[rows[going[moved]], column[going[moved]]]
             failed[going[~moved]] = middle[going[~moved]]
 
-    def _move(self, rows: Ints, wanted: Floats) -> Bools:
+    def _move(self, rows: Ints, wanted: Floats, test: PointTest | None = None) -> Bools:
         """Move points to where they are wanted if that is allowed, nearer and passes; say which."""
         problem = self.test.problem
         wanted, legal = problem.gate.admit(wanted, self.applicants, self.owner[rows])
         nearer = problem.rules.cost(wanted, self._x[rows], self.norm) < self._cost(rows)
         nearer &= legal
-        nearer[nearer] = self._takes_tests(self.owner[rows[nearer]])
+        nearer[nearer] = self._takes_tests(rows[nearer])
         passed = nearer
-        passed[nearer] = self.test(wanted[nearer])
+        passed[nearer] = (test or self.test)(wanted[nearer])
         self.points[rows[passed]] = wanted[passed]
         return passed
 
-    def _takes_tests(self, owner: Ints) -> Bools:
-        """Tell which of some points may still be tested, and count them: (n,) bool."""
-        left = place_in_line(owner) < self.tests_left[owner]
-        np.subtract.at(self.tests_left, owner[left], 1)
+    def _takes_tests(self, rows: Ints) -> Bools:
+        """Tell which moves of some points may still be tested, and count them: (n,) bool."""
+        left = place_in_line(rows) < self.tests_left[rows]
+        np.subtract.at(self.tests_left, rows[left], 1)
         return left
 
     # --- what is where ---------------------------------------------------------------------------
@@ -173,12 +195,9 @@ class Pullback:
     def _first_column(self) -> Ints:
         return np.asarray(self._columns.argmax(axis=1))
 
-    @cached_property
+    @property
     def _has_between(self) -> Bools:
-        """Columns of numbers, where there is a way between two values: (d,) bool."""
-        rules = self.test.problem.rules
-        alone = np.array([feature.group is None for feature in rules.features], dtype=bool)
-        return alone & ~rules.is_label
+        return self.test.problem.rules.has_between
 
 
 def place_in_line(owner: Ints) -> Ints:

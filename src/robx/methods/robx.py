@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from robx.answers import Counterfactuals, Status
 from robx.arrays import Floats
 from robx.errors import InvalidInput
+from robx.kernels.search import Settings
 from robx.methods.base import Method, check_noise
-from robx.methods.conservative import give_most_stable, passing_points
+from robx.methods.conservative import RowOrder, give_most_stable, passing_points
 from robx.methods.function import as_method
 from robx.methods.given import Given
 from robx.methods.nearest import NearestNeighbour
 from robx.methods.neighbours import why_none
 from robx.methods.point_tests import PointTest, StabilityTest, Tau, check_tau, tau_in_numbers
-from robx.methods.walks import Walks
+from robx.methods.walks import Walks, steps_to_go
 from robx.parameters import check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
@@ -145,12 +146,25 @@ class RobX(Method):
         give_most_stable(problem, applicants, start, found, self, f"tau = {tau:.4g}")
         return found
 
+    @property
+    def search_settings(self) -> Settings:
+        """The parameters as the compiled search takes them, without those of `Frugal`."""
+        walk = self.step, steps_to_go(self.step)
+        return Settings(self.n_targets, self.max_tries, False, *walk, 0, 0, 0, 0.0)
+
     def refine(
-        self, applicants: Applicants, start: Floats, found: SearchResult, test: PointTest
+        self,
+        applicants: Applicants,
+        start: Floats,
+        found: SearchResult,
+        test: PointTest,
+        *,
+        order: RowOrder = "any",
     ) -> list[list[Floats]]:
         """Answer with starts that pass; from others walk to conservative counterfactuals near.
 
-        Returns the points that were walked to for each applicant.
+        For `order` see `passing_points`. Returns the points that were walked to for each
+        applicant.
         """
         problem = test.problem
         targets: list[list[Floats]] = [[] for _ in range(len(applicants))]
@@ -165,6 +179,7 @@ class RobX(Method):
             norm=self.norm,
             n_wanted=self.n_targets,
             max_tries=self.max_tries,
+            order=order,
         )
         for row, points in zip(rows, near.points, strict=True):
             targets[row] = points

@@ -38,7 +38,7 @@ class Walks:
     @staticmethod
     def most_at_once(step: float, n_targets: int, n_columns: int) -> int:
         """Say for how many applicants walks can be laid out in bounded memory."""
-        return max(MOST_NUMBERS // (_steps_to_go(step) * n_targets * n_columns), 1)
+        return max(MOST_NUMBERS // (steps_to_go(step) * n_targets * n_columns), 1)
 
     @classmethod
     def towards(
@@ -53,7 +53,7 @@ class Walks:
         """Lay out the walks ``x' <- step * target + (1 - step) * x'``."""
         m, d = start.shape
         c = max(map(len, targets))
-        n_steps = _steps_to_go(step)
+        n_steps = steps_to_go(step)
         goal = np.empty((m, c, d))
         exists = np.zeros((m, c), dtype=bool)
         for i, points in enumerate(targets):
@@ -121,7 +121,7 @@ class Walks:
             at[going, w] = np.where(passed, n_steps, k + 1)
 
 
-def _steps_to_go(step: float) -> int:
+def steps_to_go(step: float) -> int:
     """Number of steps until a walk has arrived."""
     n_steps, left = 1, 1 - step
     while left >= ARRIVED:

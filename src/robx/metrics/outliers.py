@@ -13,7 +13,8 @@ the last bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +24,13 @@ from robx.errors import InvalidInput
 from robx.parallel import in_threads
 from robx.parameters import check_number, check_whole, require
 
+if TYPE_CHECKING:
+    from robx.kernels import lof
+
 Ints = NDArray[np.intp]
 Rows = Literal["support", "accepted"]
+#: The nearest other rows of each row, and their distances.
+Neighbours = tuple[Ints, Floats]
 
 #: Keeps the density of rows with many copies finite; scikit-learn's number.
 TINY = 1e-10
@@ -75,13 +81,16 @@ class Outliers:
         known = self.fitted_on in get_args(Rows)
         require(known, self.fitted_on, "fitted_on", "Outliers", "'support' or 'accepted'")
 
-    def fit(self, rows: ArrayLike) -> FittedOutliers:
+    def fit(self, rows: ArrayLike, known: Neighbours | None = None) -> FittedOutliers:
         """Learn where rows are dense.
 
         Parameters
         ----------
         rows : (n, d)
             At least three, in coordinates in which Euclidean distances are meaningful.
+        known : two arrays, optional
+            `FittedOutliers.neighbours` of the same rows and settings, which is not searched for
+            again.
 
         Returns
         -------
@@ -98,7 +107,7 @@ class Outliers:
                 "Outliers.fit takes finite numbers below 1e150 in size. Fill in missing values and "
                 "scale the columns first."
             )
-        return FittedOutliers(_DistinctRows(places), self)
+        return FittedOutliers(_DistinctRows(places), self, known)
 
 
 class FittedOutliers:
@@ -118,12 +127,17 @@ class FittedOutliers:
     [4.33, 0.67]
     """
 
-    def __init__(self, rows: _DistinctRows, settings: Outliers) -> None:
+    def __init__(
+        self, rows: _DistinctRows, settings: Outliers, known: Neighbours | None = None
+    ) -> None:
         n, wanted = int(rows.copies.sum()), int(settings.n_neighbors)
         self._rows = rows
         self._all_k = min(wanted, n - 1)
         self._other_k = k = min(wanted, n - 2)  # with one row left out
-        self._ids, self._distances = rows.neighbours(k + 1)
+        if known is None:
+            known = rows.neighbours(k + 1)
+        _check_neighbours(known, len(rows.values), k + 1)
+        self._ids, self._distances = known
         #: Row w has row u among its nearest: sorted keys of all such pairs.
         everyone = np.arange(len(rows.values))[:, None]
         self._pairs = np.unique(everyone * len(rows.values) + self._ids[:, :k])
@@ -132,9 +146,11 @@ class FittedOutliers:
         reach = far[:, -1]
         density = _density(np.maximum(far, reach[near]))
         factors = (density[near] / density[:, None]).mean(axis=1)
-        #: Columns, reach and density of the rows, copies one by one.
+        copied = np.repeat(rows.values, rows.copies, axis=0)
+        #: Rows, columns, reach and density, copies one by one.
         self._copied = (
-            np.repeat(np.ascontiguousarray(rows.values.T), rows.copies, axis=1),
+            copied,
+            np.ascontiguousarray(copied.T),
             np.repeat(reach, rows.copies),
             np.repeat(density, rows.copies),
         )
@@ -142,6 +158,11 @@ class FittedOutliers:
         if settings.contamination != "auto":
             of_each = np.repeat(-factors, rows.copies)
             self.offset = float(np.percentile(of_each, 100.0 * settings.contamination))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Nearest other rows of each distinct row, and their distances: (m, k + 1) each."""
+        return self._ids, self._distances
 
     def factor(self, points: ArrayLike) -> Floats:
         """Local outlier factor of points: about 1 among the rows, larger for outliers.
@@ -170,9 +191,7 @@ class FittedOutliers:
         new = np.flatnonzero((own < 0) & (np.abs(places) < HUGE).all(axis=1))
         factors[new] = self._of_new(places[new])
         old, which = np.unique(own[own >= 0], return_inverse=True)
-        size = max(1, CELLS // self._other_k**2)
-        parts = [self._of_row(old[i : i + size]) for i in range(0, len(old), size)]
-        factors[own >= 0] = np.concatenate([np.empty(0), *parts])[which]
+        factors[own >= 0] = self._of_rows(old)[which]
         return factors
 
     def label(self, points: ArrayLike) -> NDArray[np.int8]:
@@ -194,18 +213,34 @@ class FittedOutliers:
         labels = np.where(-factors - self.offset < 0, -1, 1)
         return np.where(np.isnan(factors), 0, labels).astype(np.int8)
 
+    @cached_property
+    def arrays(self) -> lof.Rows:
+        """The rows as kernels take them, with the factor of each among the others."""
+        own = self._of_rows(np.arange(len(self._rows.values)))
+        return self._arrays(np.repeat(own, self._rows.copies))
+
+    def _arrays(self, own: Floats) -> lof.Rows:
+        from robx.kernels import lof  # noqa: PLC0415 - takes long to load
+
+        return lof.Rows(*self._copied, own, self._all_k, TINY)
+
     def _of_new(self, points: Floats) -> Floats:
         """Compare points that are not fitted rows with all rows."""
         from robx.kernels import lof  # noqa: PLC0415 - takes long to load
 
-        out = np.empty(len(points))
-        columns, reach, density = self._copied
+        out, rows = np.empty(len(points)), self._arrays(np.zeros(len(self._copied[0])))
 
         def run(part: slice) -> None:
-            lof.factors(points[part], columns, reach, density, self._all_k, TINY, out[part])
+            lof.factors(points[part], rows, out[part])
 
         in_threads(run, len(points), AT_ONCE)
         return out
+
+    def _of_rows(self, own: Ints) -> Floats:
+        """Compare fitted rows with the others, some at a time."""
+        size = max(1, CELLS // self._other_k**2)
+        parts = [self._of_row(own[i : i + size]) for i in range(0, len(own), size)]
+        return np.concatenate([np.empty(0), *parts])
 
     def _of_row(self, own: Ints) -> Floats:
         """Compare fitted rows with the others: with every list as without one copy of `own`."""
@@ -266,6 +301,17 @@ class _DistinctRows:
         ids = numbers[found]
         kept = _without(ids, np.arange(n)[:, None])
         return np.take_along_axis(ids, kept, 1), np.sqrt(np.take_along_axis(raw, kept, 1))
+
+
+def _check_neighbours(known: Neighbours, n: int, k: int) -> None:
+    """Refuse neighbours that are not those of n rows: a file may say anything."""
+    ids, distances = known
+    sound = ids.shape == distances.shape == (n, k) and ids.dtype == np.intp
+    if not sound or ids.min() < 0 or ids.max() >= n or not (distances >= 0).all():
+        raise InvalidInput(
+            f"The neighbours of {n} rows must be {k} rows each, with their distances. Got arrays "
+            f"of shape {ids.shape} and {distances.shape}."
+        )
 
 
 def _without(lists: Ints, own: Ints) -> Ints:

@@ -16,6 +16,7 @@ from robx.budget import Budget
 from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.modelfiles import boosters
 from robx.modelfiles.aliases import library_of, own_names
+from robx.modelfiles.lost_parameters import refuse_lost_parameters
 from robx.tables import Category
 from robx.trees import BlackBox, TreeEnsemble, import_model
 from robx.trees.importer import PICKLES, ParsedFile, check_file, file_parser
@@ -199,6 +200,7 @@ def _of_classifier(model: Any, given: dict[str, Any]) -> tuple[Any, str]:
     library = library_of(type(model))
     given = own_names(given, library)
     _refuse(set(given) - _names(copy), type(model).__name__)
+    refuse_lost_parameters(model, given)
     if library == "catboost":  # which refuses a second name for what it was given by another
         copy = type(model)(**own_names(deepcopy(copy.get_params()), library))
     return copy.set_params(**given), "The model is trained again with its own settings"

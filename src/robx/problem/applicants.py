@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.answers import ANSWERED, Status
+from robx.answers import Status
+from robx.answers.status import is_answered, is_ok
 from robx.arrays import Bools, Floats
+from robx.later import Later, Lazy
 from robx.schema.unlisted import Words
+from robx.tables import Table
+
+#: From applicants as numbers, (n, d), to minimum and maximum of what each value may become.
+Limits = Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
-class Applicants:
+class Applicants(Lazy):
     """n applicants as numbers, with what each may come to have.
 
     Parameters
@@ -28,7 +35,13 @@ class Applicants:
         Why a row cannot be answered whatever the method; empty where nothing is wrong.
     words : dict
         Values in `matrix` that are no level, held here as long as the applicants are.
+    limits : function, optional
+        Gives `low` and `high` where these are worked out only for those who are looked at.
+    table : Table, optional
+        What they were read from, where that is one table.
     """
+
+    lazy_fields: ClassVar[tuple[str, ...]] = ("low", "high")
 
     matrix: Floats
     low: Floats
@@ -36,6 +49,23 @@ class Applicants:
     score: Floats
     trouble: tuple[str, ...]
     words: Words = field(default_factory=dict, repr=False)
+    limits: Limits | None = field(default=None, repr=False)
+    table: Table | None = field(default=None, repr=False)
+
+    @classmethod
+    def within(
+        cls,
+        limits: Limits,
+        matrix: Floats,
+        score: Floats,
+        trouble: tuple[str, ...],
+        words: Words,
+        table: Table | None = None,
+    ) -> Applicants:
+        """Give applicants whose bounds are worked out when somebody asks for them."""
+        both = Later(lambda: limits(matrix))
+        low, high = Later(lambda: both.get()[0]), Later(lambda: both.get()[1])
+        return cls(matrix, low, high, score, trouble, words, limits, table)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return len(self.matrix)
@@ -48,14 +78,11 @@ class Applicants:
     def take(self, rows: NDArray[Any]) -> Applicants:
         """Return some of them, by number or by a mask."""
         places = np.arange(len(self))[rows]
-        return Applicants(
-            self.matrix[places],
-            self.low[places],
-            self.high[places],
-            self.score[places],
-            tuple(self.trouble[i] for i in places),
-            self.words,
-        )
+        matrix, score = self.matrix[places], self.score[places]
+        trouble = tuple(self.trouble[i] for i in places.tolist())
+        if self.limits is not None and isinstance(self.held("low"), Later):
+            return Applicants.within(self.limits, matrix, score, trouble, self.words)
+        return Applicants(matrix, self.low[places], self.high[places], score, trouble, self.words)
 
     @classmethod
     def anywhere(cls, points: Floats) -> Applicants:
@@ -132,40 +159,57 @@ class SearchResult:
         if obstacles:
             self.obstacles[int(i)] = obstacles
 
+    def put(self, rows: NDArray[np.intp], other: SearchResult) -> None:
+        """Record what another search found for some of the rows."""
+        for k, row in enumerate(rows):
+            if other.status[k] == Status.OK:
+                self.answer(row, other.points[k])
+            else:
+                reason, obstacles = other.reason[k], other.obstacles.get(k, ())
+                self.refuse(row, other.status[k], reason, obstacles)
+
     @property
     def ok(self) -> Bools:
         """Which rows have an answer: (n,) bool."""
-        return np.array([status == Status.OK for status in self.status], dtype=bool)
+        return is_ok(self.status)
 
     @property
     def answered(self) -> Bools:
         """Which rows have an answer, also one that is not stable: (n,) bool."""
-        return np.array([status in ANSWERED for status in self.status], dtype=bool)
+        return is_answered(self.status)
 
     @classmethod
     def joined(
-        cls, parts: list[SearchResult], applicants: Applicants, rows: NDArray[np.intp]
+        cls, parts: Iterable[tuple[NDArray[np.intp], SearchResult]], applicants: Applicants
     ) -> SearchResult:
-        """Put parts one after the other at some rows of a longer list of applicants."""
-        whole = cls.nothing(applicants)
-        whole.points[rows] = np.concatenate([part.points for part in parts])
-        whole.status[rows] = np.concatenate([part.status for part in parts])
-        for row, reason in zip(rows, [r for part in parts for r in part.reason], strict=True):
-            whole.reason[row] = reason
-        starts = np.cumsum([0, *(len(part.reason) for part in parts)])
-        for start, part in zip(starts, parts, strict=False):
-            whole.obstacles |= {int(rows[start + i]): names for i, names in part.obstacles.items()}
-        bases = [part.base for part in parts if part.base is not None]
-        if bases:
-            whole.base = cls.joined(bases, applicants, rows)
-        if parts[0].paths is not None:
-            whole.paths = [person[None] for person in applicants.matrix]
-            for row, path in zip(
-                rows, [p for part in parts for p in part.paths or []], strict=True
-            ):
-                whole.paths[row] = path
-        whole.notes = parts[0].notes
-        for name in parts[0].measured:
-            whole.measured[name] = np.full(len(applicants), np.nan)
-            whole.measured[name][rows] = np.concatenate([part.measured[name] for part in parts])
-        return whole
+        """Put parts at their rows of a longer list of applicants, each as it comes."""
+        whole: SearchResult | None = None
+        for rows, part in parts:
+            if whole is None:
+                whole = cls.nothing(applicants)
+                whole._make_space(part, applicants)
+            whole._put(rows, part)
+        return cls.nothing(applicants) if whole is None else whole
+
+    def _make_space(self, part: SearchResult, applicants: Applicants) -> None:
+        """Start with what a part has, for all applicants."""
+        self.notes = part.notes
+        self.measured = {name: np.full(len(applicants), np.nan) for name in part.measured}
+        if part.paths is not None:
+            self.paths = [person[None] for person in applicants.matrix]
+        if part.base is not None:
+            self.base = SearchResult.nothing(applicants)
+            self.base._make_space(part.base, applicants)
+
+    def _put(self, rows: NDArray[np.intp], part: SearchResult) -> None:
+        self.points[rows] = part.points
+        self.status[rows] = part.status
+        for k, row in enumerate(rows.tolist()):
+            self.reason[row] = part.reason[k]
+            if self.paths is not None and part.paths is not None:
+                self.paths[row] = part.paths[k]
+        self.obstacles |= {int(rows[k]): names for k, names in part.obstacles.items()}
+        for name, numbers in self.measured.items():
+            numbers[rows] = part.measured[name]
+        if self.base is not None and part.base is not None:
+            self.base._put(rows, part.base)

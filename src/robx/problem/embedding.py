@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robx.arrays import Floats
 from robx.problem.problem import Problem
@@ -16,7 +15,7 @@ def coordinates(problem: Problem, matrix: Floats) -> Floats:
     mark in a column of its own, for columns that have missing values in training.
     """
     rules = problem.rules
-    middle, lacking = problem.memo.get("middles", lambda: _middles(problem.training))
+    middle, lacking = problem.middles
     columns: list[Floats] = []
     # What is no level has no place among numbers.
     placeless = problem.codec.holds_unlisted(matrix) & ~rules.is_label
@@ -31,10 +30,3 @@ def coordinates(problem: Problem, matrix: Floats) -> Floats:
         if lacking[j]:
             columns.append(missing.astype(np.float64))
     return np.column_stack(columns)
-
-
-def _middles(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The median of each column, and whether values are missing in it: (d,) each."""
-    known = [column[np.isfinite(column)] for column in rows.T]
-    middle = [np.median(column) if len(column) else 0.0 for column in known]
-    return np.array(middle), np.asarray(np.isnan(rows).any(axis=0))

@@ -8,7 +8,7 @@ searches and plots want points; what they get back is what the gate admits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +85,19 @@ class Gate:
         finite = ~np.isinf(rows).any(axis=1)
         return np.asarray(finite & self.rules.keeps(rows, rows))
 
+    def settled(self, wanted: Floats) -> Admitted:
+        """Bring rows, nobody's in particular, onto allowed values, and tell which are legal.
+
+        What is missing stays missing, and what is no level stays what it is.
+        """
+        free = {"change": "any", "max_increase": None, "max_decrease": None}
+        features = tuple(feature.replaced(**free) for feature in self.rules.features)
+        rules = replace(self.rules, features=features, effects=())
+        nobody = np.where(np.isnan(wanted), np.nan, np.inf)
+        points = rules.settle(wanted, nobody, Applicants.anywhere(wanted).bounds)
+        points = np.where(self.view.unknown(wanted), wanted, points)
+        return Admitted(points, self.keeps(points) & self.view.readable(points, nobody, rules))
+
     def is_open_for(self, rows: Floats) -> bool:
         """Whether all rows, as they are, are legal for everybody who misses no values."""
         if not self.rules.is_free or np.isnan(rows).any():
@@ -101,6 +114,10 @@ class Gate:
         for names, is_read in zip(broken, readable, strict=True):
             names.extend([] if is_read else ["a known value would mean 'missing' to the model"])
         return broken
+
+    def breaks(self, points: Floats, X: Floats) -> Bools:
+        """Tell which points break something for their applicants X: (n,); `explains` names it."""
+        return self.rules.breaks(points, X) | ~self.view.readable(points, X, self.rules)
 
     def _is_legal(self, points: Floats, X: Floats) -> Bools:
         return self.rules.keeps(points, X) & self.view.readable(points, X, self.rules)
@@ -130,14 +147,20 @@ class Gate:
         above[above] = self.score(points[above]) > cutoff
         return above
 
+    def spread(self, noise: Noise) -> Floats:
+        """Standard deviation of the noise on each column of the model: (d,) float64."""
+        return self.view.spread(noise, self.rules.noise)
+
     def stability(self, points: Floats, noise: Noise) -> Stability:
         """Measure the stability of points."""
         if len(points) == 0:
             return Stability(np.zeros(0), np.zeros(0), np.zeros(0), 0)
-        return noise.measure(self.view.probe(points, noise, self.rules.noise))
+        probe = self.view.probe(points, noise, self.rules.noise)
+        return noise.measure(probe, self.view.draws(noise))
 
     def passes(self, points: Floats, tau: float, noise: Noise) -> Bools:
         """Tell which points pass the stability test: (n,) bool."""
         if len(points) == 0:
             return np.zeros(0, dtype=bool)
-        return noise.passes(self.view.probe(points, noise, self.rules.noise), tau)
+        probe = self.view.probe(points, noise, self.rules.noise)
+        return noise.passes(probe, tau, self.view.draws(noise))

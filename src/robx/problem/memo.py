@@ -42,6 +42,11 @@ class Memo:
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made under a key; make it now if it was not."""
+        # What is there is given without the lock: in a forked process nobody may be left to
+        # release it.
+        found = self._results.get(key, self)
+        if found is not self:
+            return found
         with self._lock:
             if key not in self._results:
                 self._results[key] = make()

@@ -9,7 +9,7 @@ a black box takes a table. Nothing outside of this module asks which of the two 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -20,16 +20,21 @@ from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput, RobxError, RobxWarning, warn_caller
 from robx.parallel import in_threads
 from robx.parameters import listed
+from robx.recent import Recent
 from robx.robustness import Noise
+from robx.robustness.draws import Draws
 from robx.robustness.noise import spread_of
 from robx.robustness.probe import EnsembleProbe, Probe, open_probe
 from robx.schema import Codec, Feature, Rules, Schema
+from robx.schema.codec import MOST_LAYOUTS
 from robx.schema.guess import guess_features
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
     Column,
     Layout,
+    Table,
     as_named_frame,
+    check_columns,
     count_rows,
     positions,
     read_label,
@@ -41,6 +46,10 @@ from robx.trees.screen import may_exceed
 
 #: Training rows on which the model's own reading is compared with ours.
 SAMPLE = 512
+#: By column, the schema's numbers of its levels, and an ensemble's codes for them.
+Codes = dict[int, tuple[Floats, Floats]]
+#: Rows that are looked at, or scored by a thread, at a time.
+ROWS_AT_ONCE, SCORED_AT_ONCE = 2**14, 1024
 
 
 class ModelView(ABC):
@@ -58,13 +67,30 @@ class ModelView(ABC):
         The trees, where they are known: what a method needs that looks into them.
     columns : tuple of Column
         What the model says of its columns; empty where it says nothing.
+    stored_draws : tuple of Draws
+        Draws that came in a file, to be used in place of new ones.
     """
 
     trees: TreeEnsemble | None = None
     columns: tuple[Column, ...] = ()
+    stored_draws: tuple[Draws, ...] = ()
+
+    @cached_property
+    def missing_ranges(self) -> Floats:
+        """From where to where numbers mean "missing": (d, 2) float64, NaN where none do."""
+        ranges = [column.missing_range or (np.nan, np.nan) for column in self.columns]
+        return np.array(ranges, dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def needs_reading(self) -> bool:
+        """Whether what the model reads differs from the schema's numbers in any column."""
+        return any(column.needs_settling for column in self.columns)
 
     def __init__(self, model: Model, codec: Codec) -> None:
         self.model, self.codec = model, codec
+        #: For each column that is split by category, the schema's numbers for its levels,
+        #: ascending, and the model's codes for them.
+        self.codes: dict[int, tuple[Floats, Floats]] = {}
         self.names = tuple(feature.name for feature in codec.features)
 
     @staticmethod
@@ -76,11 +102,16 @@ class ModelView(ABC):
         if isinstance(model, BlackBox):
             return BlackBoxView(model, codec)
         assert model.trees is not None  # noqa: S101 - for the type checker
-        return EnsembleView(model.trees, codec, X_train, rows)
+        return EnsembleView.reading(model.trees, codec, X_train, rows)
 
     def mark_missing(self, matrix: Floats) -> None:
         """Turn what was read from a table, and means "missing" to the model, into NaN in place."""
         del matrix  # a black box does not tell
+
+    @property
+    def marks_missing(self) -> bool:
+        """Whether a number may mean "missing" to the model, as `mark_missing` has it."""
+        return False
 
     def refusals(self, matrix: Floats, words: Words = NO_WORDS) -> list[str]:  # noqa: ARG002
         """Say of each row why the model would not take it; empty where it does.
@@ -91,7 +122,9 @@ class ModelView(ABC):
         words : dict
             The values in it that are no level. A black box is asked about them like about others.
         """
-        return _say(np.isinf(matrix), "is infinite", self.names, [""] * len(matrix))
+        reasons = [""] * len(matrix)
+        _say(np.isinf, "is infinite", self.names, matrix, reasons)
+        return reasons
 
     def unknown(self, matrix: Floats) -> Bools:
         """Tell which values are no level, or none to the model: (n, d) bool."""
@@ -108,9 +141,9 @@ class ModelView(ABC):
         """
         return np.where(self.codec.holds_unlisted(points) & ~same(points, X), np.nan, points)
 
-    def check_form(self, X: Any, what: str) -> None:
+    def check_form(self, table: Table, what: str) -> None:
         """Refuse a table whose columns are not stored as the model takes them."""
-        self.model.check_columns(X, what)
+        self.model.check_columns(table.native, what)
 
     def numbers(self, points: Floats) -> Floats:
         """Give points in the numbers that the model's splits are written in, where it has any."""
@@ -124,42 +157,52 @@ class ModelView(ABC):
         """Tell which points may score above a cutoff, none of them left out: (n,) bool."""
         return np.ones(len(points), dtype=bool)
 
+    def spread(self, noise: Noise, unit: Floats) -> Floats:
+        """Standard deviation of the noise on each column: (d,) float64."""
+        return spread_of(noise.sigmas(self.names), unit, self.names, lambda rows: rows)
+
     @abstractmethod
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
         """Open the model on points whose neighbourhoods are to be measured."""
+
+    def draws(self, noise: Noise) -> Draws:
+        """Give the draws with which neighbourhoods are measured."""
+        return noise.draws_of(len(self.names), self.stored_draws)
 
 
 class EnsembleView(ModelView):
     """A tree ensemble, which takes points as numbers.
 
-    Attributes
+    Parameters
     ----------
+    trees : TreeEnsemble
+    codec : Codec
     codes : dict
         For each column that the ensemble splits by category, the schema's numbers for its levels,
         ascending, and the ensemble's codes for them.
+
+    Attributes
+    ----------
     is_category : (d,) bool
         Columns that the ensemble splits by category.
     """
 
     trees: TreeEnsemble
 
-    def __init__(self, trees: TreeEnsemble, codec: Codec, X_train: Any, rows: Floats) -> None:
+    def __init__(self, trees: TreeEnsemble, codec: Codec, codes: Codes) -> None:
         super().__init__(trees, codec)
-        self.trees, self.columns = trees, trees.columns
+        self.trees, self.columns, self.codes = trees, trees.columns, codes
         self.is_category = np.array([column.is_category for column in self.columns], dtype=bool)
-        self.mark_missing(rows)
-        self.codes = _category_codes(trees, codec, rows[:1])
-        self._check_bridge(X_train, rows)
+        self._sound_layouts, self._spreads = Recent(MOST_LAYOUTS), Recent(MOST_LAYOUTS)
 
-    @cached_property
-    def missing_ranges(self) -> Floats:
-        """From where to where numbers mean "missing": (d, 2) float64, NaN where none do."""
-        ranges = [column.missing_range or (np.nan, np.nan) for column in self.columns]
-        return np.array(ranges, dtype=np.float64).reshape(-1, 2)
-
-    @cached_property
-    def _needs_settling(self) -> bool:
-        return any(column.needs_settling for column in self.columns)
+    @classmethod
+    def reading(cls, trees: TreeEnsemble, codec: Codec, X_train: Any, rows: Floats) -> EnsembleView:
+        """View an ensemble through the codec that read the training table; see `ModelView.of`."""
+        view = cls(trees, codec, {})
+        view.mark_missing(rows)
+        view.codes = _category_codes(trees, codec, rows[:1])
+        view._check_bridge(X_train, rows)
+        return view
 
     def mark_missing(self, matrix: Floats) -> None:
         """See `ModelView.mark_missing`.
@@ -167,10 +210,23 @@ class EnsembleView(ModelView):
         A zero stays a number, whatever it means to the model. A category that the model was not
         trained on stays what it is, also where the model takes it for a missing value.
         """
-        for j, column in enumerate(self.columns):
-            closed = column.missing_range
-            if closed is not None and not closed[0] <= 0.0 <= closed[1]:
-                matrix[(closed[0] <= matrix[:, j]) & (matrix[:, j] <= closed[1]), j] = np.nan
+        for j, (low, high) in self._markers.items():
+            matrix[(low <= matrix[:, j]) & (matrix[:, j] <= high), j] = np.nan
+
+    @property
+    def marks_missing(self) -> bool:
+        """See `ModelView.marks_missing`."""
+        return bool(self._markers)
+
+    @cached_property
+    def _markers(self) -> dict[int, tuple[float, float]]:
+        """Ranges of numbers that mean "missing", by column, but for those that zero is in."""
+        ranges = {j: column.missing_range for j, column in enumerate(self.columns)}
+        return {
+            j: closed
+            for j, closed in ranges.items()
+            if closed is not None and not closed[0] <= 0.0 <= closed[1]
+        }
 
     def refusals(self, matrix: Floats, words: Words = NO_WORDS) -> list[str]:
         """See `ModelView.refusals`."""
@@ -180,30 +236,68 @@ class EnsembleView(ModelView):
             word.code = self._read_word(j, word, refused)
             for i in np.flatnonzero(matrix[:, j] == number) if refused else ():
                 reasons[i] = reasons[i] or refused[0]
-        largest = np.array([np.inf if c.is_category else c.largest for c in self.columns])
-        with np.errstate(invalid="ignore"):
-            _say(np.abs(matrix) > largest, "is larger than the model takes", self.names, reasons)
-        missing = np.isnan(matrix) & ~np.array([c.takes_missing for c in self.columns])
-        return _say(
-            missing, "is missing, and the model takes no missing values", self.names, reasons
-        )
+        if self._largest.min() < np.inf:
+            with np.errstate(invalid="ignore"):
+                _say(
+                    lambda some: np.abs(some) > self._largest,
+                    "is larger than the model takes",
+                    self.names,
+                    matrix,
+                    reasons,
+                )
+        if self._refuses_missing.any():
+            _say(
+                lambda some: np.isnan(some) & self._refuses_missing,
+                "is missing, and the model takes no missing values",
+                self.names,
+                matrix,
+                reasons,
+            )
+        return reasons
 
-    def check_form(self, X: Any, what: str) -> None:
-        """See `ModelView.check_form`. Columns of numbers alone need no second look."""
-        if self.codes:
-            self.model.check_columns(X, what)
+    @cached_property
+    def _largest(self) -> Floats:
+        return np.array([np.inf if c.is_category else c.largest for c in self.columns])
+
+    @cached_property
+    def _refuses_missing(self) -> Bools:
+        return np.array([not c.takes_missing for c in self.columns], dtype=bool)
+
+    def check_form(self, table: Table, what: str) -> None:
+        """See `ModelView.check_form`. Columns of numbers alone need no second look.
+
+        Nor does a table of a layout that was looked at before.
+        """
+        if not self.codes or table.kind == "numpy":  # whose columns are known to be so many
+            return
+        if table.layout not in self._sound_layouts:
+            columns, named = self.trees.columns, self.trees.named
+            if check_columns(table, columns, named=named, what=what):
+                self._sound_layouts.get(table.layout, lambda: True)
 
     def numbers(self, points: Floats) -> Floats:
         """See `ModelView.numbers`."""
-        if not self._needs_settling:
+        if not self.needs_reading:
             return np.ascontiguousarray(points)
         out = np.array(points, dtype=np.float64, order="C")
         for j in self.codes:
-            known = ~np.isnan(out[:, j])
-            out[known, j] = self._coded(j, out[known, j])
-        low, high = self.missing_ranges.T
-        out[(low <= out) & (out <= high)] = np.nan
+            self._write_codes(j, out[:, j])
+        if self._has_ranges:
+            low, high = self.missing_ranges.T
+            out[(low <= out) & (out <= high)] = np.nan
         return out
+
+    @cached_property
+    def _has_ranges(self) -> bool:
+        return not np.isnan(self.missing_ranges).all()
+
+    def _write_codes(self, j: int, values: Floats) -> None:
+        """Turn level numbers of a column into the ensemble's codes, in place; NaN stays."""
+        if not np.isnan(values).any():
+            values[:] = self._coded(j, values)
+            return
+        known = ~np.isnan(values)
+        values[known] = self._coded(j, values[known])
 
     def _coded(self, j: int, values: Floats) -> Floats:
         """Turn level numbers of a column into the ensemble's codes, and other values too."""
@@ -247,7 +341,7 @@ class EnsembleView(ModelView):
 
     def readable(self, points: Floats, X: Floats, rules: Rules) -> Bools:
         """See `ModelView.readable`. A one-hot column at 0 is not missing, but another is set."""
-        if not self._needs_settling:
+        if not self.needs_reading:
             return np.ones(len(points), dtype=bool)
         return np.asarray(~self._lost(points, X, rules).any(axis=1))
 
@@ -258,36 +352,48 @@ class EnsembleView(ModelView):
 
     def _lost(self, points: Floats, X: Floats, rules: Rules) -> Bools:
         """Which values are not the applicant's own and mean "missing" to the model: (n, d)."""
-        if not self._needs_settling:
+        if not self.needs_reading:
             return np.zeros(points.shape, dtype=bool)
         lost = np.isnan(self.numbers(points)) & ~np.isnan(points) & ~same(points, X)
         return np.asarray(lost & ~rules.is_member)
 
     def score(self, points: Floats) -> Floats:
         """See `ModelView.score`."""
-        numbers, out = self.numbers(points), np.empty(len(points))
+        if len(points) <= SCORED_AT_ONCE:
+            return self.trees.score_matrix(self.numbers(points))
+        out = np.empty(len(points))
 
         def run(part: slice) -> None:
-            out[part] = self.trees.score_matrix(numbers[part])
+            out[part] = self.trees.score_matrix(self.numbers(points[part]))
 
-        in_threads(run, len(points), 1024)
+        in_threads(run, len(points), SCORED_AT_ONCE)
         return out
 
     def may_exceed(self, points: Floats, cutoff: float) -> Bools:
         """See `ModelView.may_exceed`."""
-        numbers, out = self.numbers(points), np.empty(len(points), dtype=bool)
+        out = np.empty(len(points), dtype=bool)
 
         def run(part: slice) -> None:
-            out[part] = may_exceed(self.trees, numbers[part], cutoff)
+            out[part] = may_exceed(self.trees, self.numbers(points[part]), cutoff)
 
         in_threads(run, len(points), 4096)
         return out
 
     def probe(self, points: Floats, noise: Noise, unit: Floats) -> Probe:
         """See `ModelView.probe`. Categories have no distances, and get no noise."""
-        sigmas = np.where(self.is_category, 0.0, noise.sigmas(self.names))
-        spread = spread_of(sigmas, unit, self.names, self.trees.read)
-        return EnsembleProbe(self.trees, self.numbers(points), spread)
+        return EnsembleProbe(self.trees, self.numbers(points), self.spread(noise, unit))
+
+    def spread(self, noise: Noise, unit: Floats) -> Floats:
+        """See `ModelView.spread`."""
+
+        def make() -> Floats:
+            sigmas = np.where(self.is_category, 0.0, noise.sigmas(self.names))
+            return spread_of(sigmas, unit, self.names, self.trees.read)
+
+        if not isinstance(noise.sigma, int | float):
+            return make()
+        found: Floats = self._spreads.get((noise.sigma, unit.tobytes()), make)
+        return found
 
     def _check_bridge(self, X_train: Any, rows: Floats) -> None:
         """Make sure that our numbers mean to the ensemble what the table means to it."""
@@ -335,7 +441,7 @@ class BlackBoxView(ModelView):
 
 def ordered_schema(schema: Schema | None, model: Model, X_train: Any, layout: Layout) -> Schema:
     """Give the schema with its features in the model's order; guess one where none is given."""
-    names = _model_order(model, layout)
+    names = model_order(model, layout)
     given = Schema(guess_features(X_train, layout.names)) if schema is None else schema
     given = _with_categories(_named(given, layout), model, X_train, names)
     schema = _with_known_levels(given, model, names, is_stated=schema is not None)
@@ -367,7 +473,7 @@ def _named(schema: Schema, layout: Layout) -> Schema:
     )
 
 
-def _model_order(model: Model, layout: Layout) -> tuple[str, ...]:
+def model_order(model: Model, layout: Layout) -> tuple[str, ...]:
     """Give the table's column names in the model's order."""
     if model.known_names is None:
         return layout.names
@@ -440,9 +546,7 @@ def _with_known_levels(
     return schema.override(changes) if changes else schema
 
 
-def _category_codes(
-    ensemble: TreeEnsemble, codec: Codec, some: Floats
-) -> dict[int, tuple[Floats, Floats]]:
+def _category_codes(ensemble: TreeEnsemble, codec: Codec, some: Floats) -> Codes:
     """Ask the ensemble for its codes of the levels of columns that it splits by category.
 
     It is asked by a row that is known to be sound, `some`, with another level each time.
@@ -452,9 +556,7 @@ def _category_codes(
         if not column.is_category:
             continue
         feature = codec.features[j]
-        levels = np.sort(np.array(feature.level_numbers, dtype=np.float64))
-        if feature.kind == "onehot":
-            levels = np.array([0.0, 1.0])
+        levels = levels_in_order(feature)
         if len(levels) == 0 and feature.change == "none":  # missing in every row
             found[j] = (levels, levels)
             continue
@@ -473,8 +575,25 @@ def _category_codes(
     return found
 
 
-def _say(wrong: Bools, what: str, names: Sequence[str], reasons: list[str]) -> list[str]:
+def levels_in_order(feature: Feature) -> Floats:
+    """Give the numbers of a feature's levels, ascending, as `EnsembleView.codes` lists them."""
+    if feature.kind == "onehot":
+        return np.array([0.0, 1.0])
+    return np.sort(np.array(feature.level_numbers, dtype=np.float64))
+
+
+def _say(
+    is_wrong: Callable[[Floats], Any],
+    what: str,
+    names: Sequence[str],
+    matrix: Floats,
+    reasons: list[str],
+) -> None:
     """Name the first column that is wrong in each row that has no reason yet."""
-    for i in np.flatnonzero(wrong.any(axis=1)):
-        reasons[i] = reasons[i] or f"{names[int(wrong[i].argmax())]} {what}"
-    return reasons
+    for first in range(0, len(matrix), ROWS_AT_ONCE):
+        wrong = is_wrong(matrix[first : first + ROWS_AT_ONCE])
+        if not wrong.any():
+            continue
+        for k in np.flatnonzero(wrong.any(axis=1)):
+            i = first + int(k)
+            reasons[i] = reasons[i] or f"{names[int(wrong[k].argmax())]} {what}"

@@ -72,7 +72,7 @@ class Support:
         distance : (m, k) float64
             Comparable between calls of one norm; squared in L2.
         """
-        tree = self._tree(norm)
+        tree = self.tree(norm)
         m = len(points)
         rows, distance = np.empty((m, k), dtype=np.int64), np.empty((m, k))
         after_raw, after_row = after or (np.full(m, -1.0), np.full(m, -1, dtype=np.int64))
@@ -101,7 +101,8 @@ class Support:
         in_threads(run, m, 32)
         return rows, distance
 
-    def _tree(self, norm: Norm) -> nearest.Tree:
+    def tree(self, norm: Norm) -> nearest.Tree:
+        """The index of the rows in a norm, made on first use."""
         if norm not in self._trees:
             self._trees[norm] = nearest.build(
                 self.rows, self.rules.unit(norm), self.rules.is_label, nearest.LEAF_SIZE

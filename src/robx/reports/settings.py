@@ -19,6 +19,7 @@ DATA = {
     "schema": "schema",
     "n_applicants": "applicants",
     "n_support": "training rows",
+    "k_anonymous": "people that a row of the search stands for, at least",
     "n_models": "retrained models",
     "trained_again": "how they were trained",
     "seed": "seed for their training rows",

@@ -12,6 +12,7 @@ from robx.reports.headline import headline
 from robx.reports.limits import limits
 from robx.reports.outcomes import outcomes, reasons
 from robx.reports.pictures import picture_tables
+from robx.reports.privacy import privacy
 from robx.reports.settings import chosen, provenance
 from robx.reports.validity import about_validity, validity
 
@@ -23,6 +24,7 @@ PARTS = {
     "pictures": "What the answers ask for",
     "applicants": "Applicants",
     "settings": "Settings and reasons",
+    "privacy": "Privacy",
     "limits": "Limits",
     "provenance": "Provenance",
 }
@@ -62,6 +64,7 @@ def summarize(
         "applicants": applicant_rows(answers, checks),
         "about_applicants": about_rows(answers),
         "settings": chosen(answers),
+        "privacy": privacy(answers),
         "limits": limits(answers),
         "provenance": provenance(answers, checks),
     }

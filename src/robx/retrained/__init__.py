@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from robx.retrained.certification import certified, certify
 from robx.retrained.panel import Panel
-from robx.retrained.scoring import acceptance, import_models, scores
+from robx.retrained.scoring import (
+    ModelScores,
+    acceptance,
+    check_readers,
+    import_models,
+    scores,
+)
 from robx.retrained.training import retrainings
 
 __all__ = [
+    "ModelScores",
     "Panel",
     "acceptance",
     "certified",
     "certify",
+    "check_readers",
     "import_models",
     "retrainings",
     "scores",

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robx.answers import Certificate, Counterfactuals
+from robx.arrays import Floats
 from robx.errors import InvalidInput
 from robx.parameters import check_number
 from robx.problem import Problem
 from robx.problem.used_models import scores_or_zero
-from robx.retrained.scoring import check_readers, import_models
+from robx.retrained.scoring import ModelScores, import_models
 from robx.tables import take
 from robx.trees import Model
+
+#: Answers that are judged at a time.
+ROWS_AT_ONCE = 2**14
 
 
 def certify(
@@ -75,21 +81,46 @@ def certify(
 def certified(
     problem: Problem,
     answers: Counterfactuals,
-    models: list[Model],
+    models: Sequence[Model] | ModelScores,
     confidence: float,
     drawn: str,
 ) -> Counterfactuals:
     """Do as `certify` does, with models that are known to have been drawn apart from the search.
 
-    Such models may judge also where one of them came out as one that was used.
+    Such models may judge also where one of them came out as one that was used. That they can read
+    the problem's tables is known as well (`check_readers`).
     """
-    check_readers(problem, models)
-    accepting = np.zeros(len(answers), dtype=np.int64)
-    rows = np.flatnonzero(answers.answered)
-    if len(rows):
-        points = problem.codec.as_trained(take(answers.points, rows))
-        kept = [scores_or_zero(model, points) > problem.threshold for model in models]
-        accepting[rows] = np.sum(kept, axis=0)
-    covers = answers.answered
-    certificate = Certificate(accepting, len(models), covers, float(confidence), str(drawn))
-    return replace(answers, certificate=certificate)
+    scoring = models if isinstance(models, ModelScores) else ModelScores.of(problem, models)
+    accepting, covers = np.zeros(len(answers), dtype=np.int64), answers.answered
+    rows = np.flatnonzero(covers)
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[first : first + ROWS_AT_ONCE]
+        kept = _scores(problem, answers, scoring, some) > problem.threshold
+        accepting[some] = kept.sum(axis=0)
+    certificate = Certificate(accepting, len(scoring), covers, float(confidence), str(drawn))
+    return answers.replaced(certificate=certificate)
+
+
+def _scores(
+    problem: Problem, answers: Counterfactuals, scoring: ModelScores, rows: NDArray[np.intp]
+) -> Floats:
+    """Score some answers as they are returned: (models, n)."""
+
+    def table() -> Any:
+        return problem.codec.as_trained(take(answers.points, rows))
+
+    people, numbers = None, answers.numbers
+    if not _may_be_rounded(problem):
+        if numbers is not None and numbers.codec is problem.codec:
+            return scoring.scores(numbers.points[rows], table)
+        with suppress(InvalidInput):  # of which each model says what it makes of it
+            people = problem.read(take(answers.points, rows))
+    if people is None or any(people.trouble):
+        return np.array([scores_or_zero(model, table()) for model in scoring.models])
+    return scoring.scores(people.matrix, table)
+
+
+def _may_be_rounded(problem: Problem) -> bool:
+    """Whether answers may stand in an array of integers that the models' library would round."""
+    limits = [column.largest_integer for column in problem.view.columns]
+    return bool(problem.codec.whole.all()) and min(limits, default=np.inf) < np.inf

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from robx.arrays import Floats
 from robx.errors import InvalidInput
-from robx.parallel import in_threads
+from robx.kernels import forests
 from robx.problem import Problem
 from robx.problem.memo import Identity
-from robx.problem.used_models import scores_or_zero
-from robx.retrained.scoring import check_readers, import_models
+from robx.retrained.scoring import ModelScores, import_models
 from robx.trees import TreeEnsemble
-
-#: Rows that one thread scores at a time.
-CHUNK = 128
-#: More standard deviations than this are as good as any number of them.
-MOST = 1e6
 
 
 class Panel:
@@ -42,7 +35,7 @@ class Panel:
                 "Of retrained models, at least two are needed, to see how they differ. Got one. "
                 "Some 16 are better."
             )
-        check_readers(problem, self.models)
+        self._scoring = ModelScores(problem, self.models)
 
     @classmethod
     def of(cls, problem: Problem, models: Any) -> Panel:
@@ -60,38 +53,15 @@ class Panel:
 
     def scores(self, points: Floats) -> Floats:
         """Score of each model for each point: (models, n) float64."""
-        out = np.empty((len(self.models), len(points)))
-        alike = self._alike
-        if alike:
-            numbers = self.problem.view.numbers(points)
-
-            def run(part: slice) -> None:
-                for k, ensemble in alike.items():
-                    out[k, part] = ensemble.score_matrix(numbers[part])
-
-            in_threads(run, len(points), CHUNK)
-        if len(alike) < len(self.models) and len(points):
-            table = self.problem.codec.write(points)
-            for k, model in enumerate(self.models):
-                if k not in alike:
-                    out[k] = scores_or_zero(model, table)
-        return out
+        return self._scoring.scores(points)
 
     def margins(self, points: Floats) -> Floats:
         """How many standard deviations the models' mean score is above the threshold: (n,)."""
-        # A point a row, so that its sums do not depend on the points beside it.
-        score = np.ascontiguousarray(self.scores(points).T)
-        above, spread = score.mean(axis=1) - self.problem.threshold, score.std(axis=1, ddof=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            margins = np.where(above == 0, 0.0, above / spread)
-        return np.clip(margins, -MOST, MOST)
+        score, out = np.ascontiguousarray(self.scores(points).T), np.empty(len(points))
+        forests.margins(score, self.problem.threshold, out)
+        return out
 
-    @cached_property
-    def _alike(self) -> dict[int, TreeEnsemble]:
+    @property
+    def alike(self) -> dict[int, TreeEnsemble]:
         """Models that take the same numbers for their columns as the problem's own does."""
-        columns = self.problem.view.columns
-        return {
-            k: model.trees
-            for k, model in enumerate(self.models)
-            if model.trees is not None and columns and model.trees.columns == columns
-        }
+        return self._scoring.alike

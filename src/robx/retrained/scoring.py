@@ -1,18 +1,29 @@
-"""Asking models that came after."""
+"""Asking models that came after: one by one about tables, or all of them about points."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robx.arrays import Floats
 from robx.errors import InvalidInput, UnsupportedModel
+from robx.parallel import in_threads
 from robx.problem import Problem
+from robx.problem.memo import Identity
+from robx.problem.used_models import scores_or_zero
+from robx.recent import Recent
 from robx.tables import count_rows, take
-from robx.trees import BlackBox, Model, import_model
+from robx.trees import BlackBox, Model, TreeEnsemble, import_model
+from robx.trees.combined import Combined
 
+#: Rows that one thread scores at a time.
+CHUNK = 128
+#: Lists of models that a problem remembers.
+MOST_LISTS = 4
 #: Training rows of which a model must be able to score one.
 MOST_CHECKED = 32
 
@@ -46,7 +57,12 @@ def scores(models: Sequence[Model], X: Any) -> NDArray[np.float64]:
 
 
 def check_readers(problem: Problem, models: Sequence[Model]) -> None:
-    """Refuse models that can score no training row at all."""
+    """Refuse models that can score no training row at all.
+
+    Those in a file were asked when the explainer was fitted.
+    """
+    if problem.is_restored:
+        return
     some = problem.codec.write(problem.training[:MOST_CHECKED])
     for k, model in enumerate(models):
         for i in range(count_rows(some)):
@@ -66,3 +82,77 @@ def check_readers(problem: Problem, models: Sequence[Model]) -> None:
 def acceptance(models: Sequence[Model], X: Any, threshold: float) -> NDArray[np.bool_]:
     """Whether each model accepts each row: (models, n) bool."""
     return np.asarray(scores(models, X) > threshold)
+
+
+class ModelScores:
+    """Several models, ready to be asked about points of a problem.
+
+    Models that read their columns as the problem's own does are asked all at once, about numbers;
+    the others one by one, about a table.
+
+    Parameters
+    ----------
+    problem : Problem
+    models : sequence of Model
+        Each must be able to score a training row.
+    """
+
+    def __init__(self, problem: Problem, models: Sequence[Model]) -> None:
+        self.problem, self.models = problem, list(models)
+        check_readers(problem, self.models)
+
+    @classmethod
+    def of(cls, problem: Problem, models: Sequence[Model]) -> ModelScores:
+        """Return the problem's scores of these models, made on first use; the last few are kept."""
+        recent: Recent = problem.memo.get(("model scores",), lambda: Recent(MOST_LISTS))
+        made: ModelScores = recent.get(Identity(models), lambda: cls(problem, models))
+        return made
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def scores(self, points: Floats, table: Callable[[], Any] | None = None) -> Floats:
+        """Score of each model for each point: (models, n) float64.
+
+        Parameters
+        ----------
+        points : (n, d) float64
+        table : function, optional
+            Gives the same points as a table, for models that take one; by default as the training
+            table is stored. A model scores 0 where it refuses a row.
+        """
+        out = np.empty((len(self), len(points)))
+        if self.alike:
+            numbers = self.problem.view.numbers(points)
+
+            def run(part: slice) -> None:
+                for places, combined in self._groups:
+                    out[places, part] = combined.scores(numbers[part])
+
+            in_threads(run, len(points), CHUNK)
+        if len(self.alike) < len(self) and len(points):
+            written = self.problem.codec.write(points) if table is None else table()
+            for k, model in enumerate(self.models):
+                if k not in self.alike:
+                    out[k] = scores_or_zero(model, written)
+        return out
+
+    @cached_property
+    def alike(self) -> dict[int, TreeEnsemble]:
+        """Models that take the same numbers for their columns as the problem's own does."""
+        columns = self.problem.view.columns
+        return {
+            k: model.trees
+            for k, model in enumerate(self.models)
+            if model.trees is not None and columns and model.trees.columns == columns
+        }
+
+    @cached_property
+    def _groups(self) -> list[tuple[NDArray[np.intp], Combined]]:
+        """Ensembles that are scored at once, and their places among the models."""
+        places: dict[tuple[Any, ...], list[int]] = {}
+        for k, ensemble in self.alike.items():
+            places.setdefault(Combined.way_of(ensemble), []).append(k)
+        return [
+            (np.array(some), Combined([self.alike[k] for k in some])) for some in places.values()
+        ]

@@ -27,13 +27,12 @@ from robx.errors import InvalidInput
 from robx.kernels.neighbourhood import Tables, prefix_tables
 from robx.kernels.sets import aligned
 from robx.parameters import check_whole, is_whole, require
+from robx.robustness.sobol import BITS, MOST_COLUMNS, sobol
 
 DrawKind = Literal["sobol", "gaussian"]
 DRAW_KINDS: tuple[DrawKind, ...] = get_args(DrawKind)
 DEFAULT_DRAWS: dict[DrawKind, int] = {"sobol": 1024, "gaussian": 1000}
 
-SOBOL_BITS = 30
-SOBOL_MOST_COLUMNS = 21_201
 #: Bytes of tables for a draw of one column, and how many in all are still taken.
 TABLE_BYTES = 88
 MOST_BYTES = 2**31
@@ -91,18 +90,29 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Standard Gaussian draws: `noise` is (n_draws, d) float64."""
+    """Standard Gaussian draws.
+
+    Parameters
+    ----------
+    kind : {"sobol", "gaussian"}
+    seed : int
+    noise : (n_draws, d) float64
+    source : str
+        Empty for draws that were made here, else a digest of those that came in a file. Tables are
+        kept by it, so that what a file holds never stands in for our own draws.
+    """
 
     kind: DrawKind
     seed: int
     noise: NDArray[np.float64]
+    source: str = ""
 
     def __len__(self) -> int:
         return len(self.noise)
 
     def first(self, n_draws: int) -> Draws:
         """Give the first of these draws, on their own."""
-        return Draws(self.kind, self.seed, self.noise[:n_draws])
+        return Draws(self.kind, self.seed, self.noise[:n_draws], self.source)
 
     @property
     def n_runs(self) -> int:
@@ -114,20 +124,21 @@ class Draws:
         """
         return min(8 if self.kind == "sobol" else 50, len(self.noise))
 
-    def tables(self, columns: AnyInts) -> Tables:
+    def tables(self, columns: AnyInts, least_words: int = 1) -> Tables:
         """Give the draws of some columns cut into blocks, each sorted by every column.
 
-        A model that looks at few of its columns needs tables for these alone.
+        A model that looks at few of its columns needs tables for these alone. A kernel that takes
+        long to compile asks for sets of at least so many words, so that it meets fewer widths.
         """
-        key = (self.kind, *self.noise.shape, self.seed, columns.tobytes())
+        n_words = max(1 if len(self) <= 64 else 4 if len(self) <= 256 else 8, least_words)
+        key = (self.source, self.kind, *self.noise.shape, self.seed, n_words, columns.tobytes())
         n_bytes = TABLE_BYTES * len(self) * len(columns)
-        made: Tables = _kept.get(key, lambda: _tables(self.noise[:, columns]), n_bytes)
+        made: Tables = _kept.get(key, lambda: _tables(self.noise[:, columns], n_words), n_bytes)
         return made
 
 
-def _tables(noise: NDArray[np.float64]) -> Tables:
+def _tables(noise: NDArray[np.float64], n_words: int) -> Tables:
     n_draws, n_columns = noise.shape
-    n_words = 1 if n_draws <= 64 else 4 if n_draws <= 256 else 8
     block = 64 * n_words
     n_blocks = -(-n_draws // block)
     # At a cache line, so that no set of draws lies across more lines than it must.
@@ -163,26 +174,26 @@ def draw(kind: DrawKind, n_draws: int, n_features: int, seed: int) -> Draws:
 
 
 def _sobol(n_draws: int, n_features: int, seed: int) -> NDArray[np.float64]:
-    if n_features > SOBOL_MOST_COLUMNS:
+    if n_features > MOST_COLUMNS:
         raise InvalidInput(
-            f"Sobol draws exist for at most {SOBOL_MOST_COLUMNS} columns; the model has "
+            f"Sobol draws exist for at most {MOST_COLUMNS} columns; the model has "
             f"{n_features}. Use draws='gaussian'."
         )
-    from scipy.stats import qmc  # noqa: PLC0415 - scipy.stats takes long to load
-
     n_power = max(n_draws - 1, 0).bit_length()
-    sequence = qmc.Sobol(
-        n_features, scramble=True, bits=SOBOL_BITS, rng=np.random.default_rng(seed)
-    )
-    uniform = sequence.random_base2(n_power)[:n_draws]
+    uniform = sobol(n_power, n_features, seed)[:n_draws]
     # Centred in its cell: no draw is exactly 0, whose Gaussian would be infinite.
-    return np.asarray(ndtri(uniform + 0.5 ** (SOBOL_BITS + 1)))
+    return np.asarray(ndtri(uniform + 0.5 ** (BITS + 1)))
 
 
 def make_draws(
     kind: DrawKind, n_draws: int | None, n_features: int, rng: int | np.random.Generator | None
 ) -> Draws:
     """Check what a caller asked for, and make it."""
+    return draw(kind, check_draws(kind, n_draws, n_features), n_features, seed_of(rng))
+
+
+def check_draws(kind: DrawKind, n_draws: int | None, n_features: int) -> int:
+    """Check what a caller asked for, and give the number of draws."""
     require(kind in DRAW_KINDS, kind, "draws", "", f"one of {', '.join(map(repr, DRAW_KINDS))}")
     number = DEFAULT_DRAWS[kind] if n_draws is None else n_draws
     check_whole(number, "n_draws", "", least=2)
@@ -193,7 +204,7 @@ def make_draws(
             f"{n_bytes / 2**30:.1f} GiB of tables; the maximum is {MOST_BYTES / 2**30:.0f}. "
             "Average several smaller runs with different rng instead."
         )
-    return draw(kind, int(number), n_features, seed_of(rng))
+    return int(number)
 
 
 def seed_of(rng: int | np.random.Generator | None) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Floats
-from robx.robustness.draws import DrawKind, Draws, make_draws, seed_of
+from robx.robustness.draws import DEFAULT_DRAWS, DrawKind, Draws, check_draws, make_draws, seed_of
 from robx.robustness.measure import Stability, measure, passes
 from robx.robustness.noise import per_column
 from robx.robustness.probe import Probe
@@ -47,23 +47,30 @@ class Noise:
     def check(self, names: tuple[str, ...]) -> None:
         """Raise if the settings make no sense for columns of these names."""
         self.sigmas(names)
-        self._draws(len(names))
+        check_draws(self.draws, self.n_draws, len(names))
+        seed_of(self.rng)
 
     def sigmas(self, names: Sequence[str]) -> Floats:
         """Standard deviation of each column's noise, in units of its scale: (d,) float64."""
         return per_column(self.sigma, names, "sigma")
 
-    def measure(self, probe: Probe, n_threads: int | None = None) -> Stability:
-        """Measure the stability of a probe's points."""
-        return measure(probe, np.arange(probe.n_rows), self._draws(probe.n_columns), n_threads)
+    def measure(self, probe: Probe, draws: Draws, n_threads: int | None = None) -> Stability:
+        """Measure the stability of a probe's points with draws as `draws_of` gives them."""
+        return measure(probe, np.arange(probe.n_rows), draws, n_threads)
 
-    def passes(self, probe: Probe, tau: float, n_threads: int | None = None) -> NDArray[np.bool_]:
+    def passes(
+        self, probe: Probe, tau: float, draws: Draws, n_threads: int | None = None
+    ) -> NDArray[np.bool_]:
         """Test the stability of a probe's points.
 
         Stages only rule points out: what passes has passed with all draws.
         """
-        draws = self._draws(probe.n_columns)
         return passes(probe, tau, draws, n_threads, staged=self.staged, confirmed=True)
 
-    def _draws(self, n_columns: int) -> Draws:
+    def draws_of(self, n_columns: int, stored: Sequence[Draws] = ()) -> Draws:
+        """Give the draws for so many columns: of those that are stored, or made now."""
+        for one in stored:
+            wanted = self.draws, self.n_draws or DEFAULT_DRAWS[self.draws], seed_of(self.rng)
+            if (one.kind, len(one), one.seed) == wanted:
+                return one
         return make_draws(self.draws, self.n_draws, n_columns, self.rng)

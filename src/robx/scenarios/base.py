@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sklearn
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from robx.errors import InvalidInput
 from robx.parameters import check_jobs, check_whole
@@ -218,6 +215,9 @@ def read_labels(y: Any) -> NDArray[Any]:
 
 def _trained(fits: Sequence[Fit], X: Any, title: str, n_jobs: int) -> Iterator[Any]:
     """Train some at a time, so that nothing runs on while the caller uses the models."""
+    import sklearn  # noqa: PLC0415 - takes long to load, and a process that only answers needs none
+    from joblib import Parallel, delayed, effective_n_jobs  # noqa: PLC0415
+
     config = sklearn.get_config()  # scikit-learn has one for each thread
     size = 2 * effective_n_jobs(n_jobs)
     for first in range(0, len(fits), size):
@@ -242,6 +242,9 @@ def first_sentence(error: Exception) -> str:
 
 
 def _train(fit: Fit, X: Any, config: dict[str, Any]) -> tuple[Fit, Exception | None]:
+    import sklearn  # noqa: PLC0415 - as above
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # noqa: PLC0415
+
     try:
         # HistGradientBoosting has no n_jobs: it uses all that OpenMP allows.
         with sklearn.config_context(**config), threadpool_limits(1, user_api="openmp"):

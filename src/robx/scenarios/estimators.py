@@ -7,7 +7,6 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
 
 from robx.errors import InvalidInput
 
@@ -22,6 +21,8 @@ ONE_CORE: dict[str, dict[str, Any]] = {
 
 def check_estimator(estimator: Any, name: str, owner: str) -> None:
     """Refuse what is not a classifier in scikit-learn's form."""
+    from sklearn.base import is_classifier  # noqa: PLC0415 - takes long to load
+
     verbs = ("fit", "get_params", "set_params")
     is_sound = not isinstance(estimator, type) and all(hasattr(estimator, v) for v in verbs)
     # Some, such as a StackingClassifier, have predict_proba only after they are fitted.
@@ -75,6 +76,8 @@ def set_seeds(estimator: Any, rng: np.random.Generator) -> bool:
 
 def _unfitted(estimator: Any) -> Any:
     """Copy an estimator; scikit-learn's clone refuses CatBoost with lists as parameters."""
+    from sklearn.base import clone  # noqa: PLC0415 - takes long to load
+
     if _library(estimator) == "catboost":
         return type(estimator)(**deepcopy(estimator.get_params()))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.arrays import Floats, same
+from robx.arrays import Floats, Ints, same
 from robx.errors import InvalidInput
+from robx.later import Later
+from robx.recent import Recent
 from robx.schema.feature import Feature
 from robx.schema.unlisted import Unlisted, Word, Words, unlisted_number
 from robx.tables import (
@@ -19,11 +22,18 @@ from robx.tables import (
     Storage,
     as_named_frame,
     column_names,
+    holds_surely,
     in_order,
+    is_records,
     read_matrix,
     rewrite_and_read,
     write,
 )
+
+#: Layouts of tables that a codec remembers.
+MOST_LAYOUTS = 64
+#: Rows that are compared at a time.
+ROWS_AT_ONCE = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +74,10 @@ class Codec:
     _kept: dict[tuple[int, float], Word] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
+    #: How tables of a layout are read.
+    _plans: Recent = field(
+        init=False, repr=False, compare=False, default_factory=lambda: Recent(MOST_LAYOUTS)
+    )
 
     def __post_init__(self) -> None:
         have, want = set(self.layout.names), {f.name for f in self.features}
@@ -103,7 +117,7 @@ class Codec:
         """The layout with its columns in the order of the features, in which arrays come."""
         places = [self.layout.names.index(f.name) for f in self.features]
         columns = [
-            replace(storage, categories=feature.levels or ()) if storage.is_text else storage
+            storage.with_categories(feature.levels or ()) if storage.is_text else storage
             for feature, storage in zip(self.features, self._storage, strict=True)
         ]
         return replace(
@@ -133,6 +147,11 @@ class Codec:
         return np.array([s.is_integer or s.is_boolean for s in self._storage], dtype=bool)
 
     @cached_property
+    def boolean(self) -> NDArray[np.bool_]:
+        """Columns that hold True and False: (d,) bool."""
+        return np.array([s.is_boolean for s in self._storage], dtype=bool)
+
+    @cached_property
     def single(self) -> NDArray[np.bool_]:
         """Columns stored in less than double precision: (d,) bool."""
         return np.array([s.is_single for s in self._storage], dtype=bool)
@@ -140,7 +159,8 @@ class Codec:
     @cached_property
     def storable(self) -> Floats:
         """Minimum and maximum that each column's dtype can store: (2, d) float64."""
-        return np.array([_storable(storage) for storage in self._storage], dtype=np.float64).T
+        limits = [_storable(storage) for storage in self._storage]
+        return np.ascontiguousarray(np.array(limits, dtype=np.float64).T)
 
     def read(self, X: Any, what: str) -> Floats:
         """Read a table: (n, d) float64, never the caller's own memory.
@@ -162,16 +182,17 @@ class Codec:
 
     def _read(self, X: Any, what: str, reasons: dict[int, str] | None) -> tuple[Floats, Words]:
         words: dict[tuple[int, float], Word] = {}
-        labels = np.flatnonzero(self.holds_labels).tolist()
         matrix = read_matrix(
             X,
             self._columns,
             named=self.layout.named,
             what=what,
             reasons=reasons,
-            spell={j: partial(self._number, words, j) for j in labels},
+            spell={j: partial(self._number, words, j) for j in self._numbers_of_levels},
+            plans=self._plans,
+            own=True,
         )
-        return np.array(matrix, dtype=np.float64, order="C"), words
+        return matrix, words
 
     def _number(self, words: dict[tuple[int, float], Word], j: int, value: Any) -> float:
         """Give the number of a value of a text or category column."""
@@ -200,7 +221,7 @@ class Codec:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(features=state["features"], layout=state["layout"])
-        self.__dict__.update(unlisted=Unlisted(), _kept={})
+        self.__dict__.update(unlisted=Unlisted(), _kept={}, _plans=Recent(MOST_LAYOUTS))
         for j, number, value in state["kept"]:
             self._kept[j, number] = self.unlisted.word(j, number, value)
 
@@ -231,13 +252,23 @@ class Codec:
     def _values_of(self, j: int, numbers: Floats) -> NDArray[Any]:
         if not self.holds_labels[j]:
             return numbers
-        known = {number: level for level, number in self._numbers_of_levels[j].items()}
-        for number in set(numbers.tolist()).difference(known):
-            word = self.unlisted.find(j, number)
-            known[number] = None if word is None else word.value
+        known = self._levels_of_numbers[j]
+        unknown = set(numbers.tolist()).difference(known)
+        if unknown:
+            known = dict(known)
+            for number in unknown:
+                word = self.unlisted.find(j, number)
+                known[number] = None if word is None else word.value
         out = np.empty(len(numbers), dtype=object)
         out[:] = [known.get(number) for number in numbers.tolist()]
         return out
+
+    @cached_property
+    def _levels_of_numbers(self) -> dict[int, dict[float, Any]]:
+        return {
+            j: {number: level for level, number in numbers.items()}
+            for j, numbers in self._numbers_of_levels.items()
+        }
 
     def write(self, matrix: Floats) -> Any:
         """Make a table of the training kind and dtypes."""
@@ -251,8 +282,33 @@ class Codec:
 
         Returns the copy, and what it reads as: `after`, but for what a column had to round.
         """
-        changed = ~same(before, after)
-        return rewrite_and_read(X, self._ordered, changed, self.values(after), after)
+        changed = _differing(before, after)
+        return rewrite_and_read(X, self._ordered, changed, self._written(after), after)
+
+    def rewrite_later(self, X: Any, before: Floats, after: Floats) -> Later | None:
+        """Do as `rewrite` does once the copy is asked for; None where it is not sure to hold all.
+
+        Neither X nor the two matrices may be changed until then.
+        """
+        changed = _differing(before, after)
+        if is_records(X):
+            held = not np.isnan(after[changed]).any()
+        else:
+            held = holds_surely(X, self._ordered, changed, self._written(after), self._plans)
+        return Later(lambda: self.rewrite(X, before, after)[0]) if held else None
+
+    def _written(self, matrix: Floats) -> Callable[[int, Ints], NDArray[Any]]:
+        """Give the values that a matrix stands for, by column and rows."""
+        return lambda j, rows: self._values_of(j, matrix[rows, j])
+
+
+def _differing(before: Floats, after: Floats) -> NDArray[np.bool_]:
+    """Tell which cells differ, some rows at a time: (n, d) bool."""
+    out = np.empty(before.shape, dtype=bool)
+    for first in range(0, len(out), ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        np.logical_not(same(before[part], after[part]), out=out[part])
+    return out
 
 
 def _has_words(feature: Feature) -> bool:

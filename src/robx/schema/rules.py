@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats, same
 from robx.errors import InvalidInput
-from robx.kernels import grids
+from robx.kernels import conditions, grids
 from robx.schema import relative
+from robx.schema.bounds import ColumnBounds
 from robx.schema.constraint import Constraint
 from robx.schema.effect import Effect, Effects, in_order
 from robx.schema.feature import Feature
@@ -82,6 +83,11 @@ class Rules:
         return np.array([f.group is not None for f in self.features], dtype=bool)
 
     @cached_property
+    def has_between(self) -> Bools:
+        """Columns of numbers, where there is a way between two values: (d,) bool."""
+        return ~self.is_member & ~self.is_label
+
+    @cached_property
     def may_fill(self) -> Bools:
         """Columns whose missing values may be filled: (d,) bool."""
         return np.array([f.may_fill for f in self.features], dtype=bool)
@@ -111,7 +117,7 @@ class Rules:
     def effects_in_numbers(self) -> Effects:
         """The effects as arrays."""
         names = [feature.name for feature in self.features]
-        return Effects(self.effects, names, self._storable_limits, self._on_grid)
+        return Effects(self.effects, names, self.storable_limits, self._on_grid)
 
     @cached_property
     def together_in_numbers(self) -> Togethers:
@@ -163,7 +169,13 @@ class Rules:
         A change of a one-hot group moves two members; together they cost as much as a change of
         one category does. Where none may be set, taking up or giving up the only one is half of it.
         """
-        share = {1: 0.5, 2: np.sqrt(0.5)}[norm]
+        return self._units[norm]
+
+    @cached_property
+    def _units(self) -> dict[Norm, Floats]:
+        return {1: self._unit(0.5), 2: self._unit(np.sqrt(0.5))}
+
+    def _unit(self, share: float) -> Floats:
         halves = np.array([share if f.kind == "onehot" else 1.0 for f in self.features])
         weight = np.array([f.weight for f in self.features])
         return np.where(self.follows, 0.0, weight * halves / self.scale)
@@ -231,7 +243,8 @@ class Rules:
         return out
 
     @cached_property
-    def _group_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
+    def group_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
+        """The one-hot groups as `robx.kernels.grids` takes them."""
         members = list(self.groups.values())
         start = np.cumsum([0, *map(len, members)]).astype(np.int64)
         flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
@@ -267,42 +280,33 @@ class Rules:
 
     def stated_bounds(self, X: Floats) -> tuple[Floats, Floats]:
         """Do as `bounds` does, without regard to what was seen: (n, d) each."""
-        return self._bounds(X, np.array([[-np.inf], [np.inf]]) * np.ones(self.seen.shape))
+        return self._bounds(X, self._not_seen)
 
     def _bounds(self, X: Floats, seen: Floats) -> tuple[Floats, Floats]:
-        low, high = np.empty(X.shape), np.empty(X.shape)
-        for j in range(len(self.features)):
-            low[:, j], high[:, j] = self._column_bounds(j, X[:, j], seen[:, j])
-        pinned = self.follows & ~np.isnan(X)
-        return np.where(pinned, X, low), np.where(pinned, X, high)
+        low, high = self._column_bounds.of(X, seen)
+        if self.follows.any():
+            pinned = self.follows & ~np.isnan(X)
+            np.copyto(low, X, where=pinned)
+            np.copyto(high, X, where=pinned)
+        return low, high
+
+    @cached_property
+    def _column_bounds(self) -> ColumnBounds:
+        return ColumnBounds(self.features, self.storable, self.first_place, self._relative)
+
+    @cached_property
+    def _not_seen(self) -> Floats:
+        return np.array([[-np.inf], [np.inf]]) * np.ones(self.seen.shape)
+
+    def stated_by_column(self, X: Floats) -> tuple[Floats, Floats]:
+        """Do as `stated_bounds` does, also for columns that follow from others: (n, d) each."""
+        ends = [self._stated_column(j, X[:, j]) for j in range(len(self.features))]
+        low, high = (np.column_stack(side) for side in zip(*ends, strict=True))
+        return low, high
 
     def _stated_column(self, j: int, x: Floats) -> tuple[Floats, Floats]:
         """Minimum and maximum of a column for applicants with values x, as stated: (n,) each."""
-        return self._column_bounds(j, x, np.array([-np.inf, np.inf]))
-
-    def _column_bounds(self, j: int, x: Floats, seen: Floats) -> tuple[Floats, Floats]:
-        f, storable = self.features[j], self.storable[:, j]
-        low, high = np.fmin(x, seen[0]), np.fmax(x, seen[1])
-        if f.kind == "categorical":
-            low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
-        if f.kind == "onehot":  # any member may be set, also one that nobody has
-            low, high = np.fmin(x, 0.0), np.fmax(x, 1.0)
-        # A stated range counts, also where nobody was seen in it.
-        low = low if f.low is None else np.full(len(x), f.low)
-        high = high if f.high is None else np.full(len(x), f.high)
-        if f.change in {"none", "increase"}:
-            low = np.fmax(low, x)
-        if f.change in {"none", "decrease"}:
-            high = np.fmin(high, x)
-        if f.max_increase is not None or f.max_decrease is not None:
-            least, most = self._relative(j, x)
-            low, high = np.fmax(low, least), np.fmin(high, most)
-        low = np.fmax(low, np.fmin(x, storable[0]))
-        high = np.fmin(high, np.fmax(x, storable[1]))
-        # From a value that has no place in an order, no direction leads anywhere.
-        without_place = x < self.first_place[j]
-        nowhere = ((low > high) | without_place) & ~np.isnan(x)
-        return np.where(nowhere, x, low), np.where(nowhere, x, high)
+        return self._column_bounds.of_column(j, x, np.array([-np.inf, np.inf]))
 
     def without_place(self, X: Floats) -> Bools:
         """Tell which values are text that is no level of an ordered column: (n, d) bool."""
@@ -318,7 +322,8 @@ class Rules:
                 low[:, j], high[:, j] = np.fmax(low[:, j], least), np.fmin(high[:, j], most)
         return low, high
 
-    def _storable_limits(self, X: Floats) -> tuple[Floats, Floats]:
+    def storable_limits(self, X: Floats) -> tuple[Floats, Floats]:
+        """Do as `limits` does, within what the columns' dtypes can store: (n, d) each."""
         low, high = self.limits(X)
         return np.fmax(low, self.storable[0]), np.fmin(high, self.storable[1])
 
@@ -353,7 +358,7 @@ class Rules:
         out = np.empty_like(Z)
         grids.snap(Z, X, bounds[0], bounds[1], self.may_fill, *self.grid, out)
         if self.groups:
-            grids.settle_groups(Z, X, bounds[0], bounds[1], *self._group_arrays, out)
+            grids.settle_groups(Z, X, bounds[0], bounds[1], *self.group_arrays, out)
         return out
 
     def keeps(self, Z: Floats, X: Floats) -> Bools:
@@ -370,10 +375,9 @@ class Rules:
 
         What was seen bounds our advice, not what a caller brings.
         """
-        outside = self._outside(Z, X, self.stated_bounds(X)) & ~self.follows
-        tied = [(c.names, c.broken(Z, X)) for c in self.constraints]
-        found: list[list[str]] = []
-        for i in range(len(Z)):
+        outside, tied = self._breaches(Z, X)
+        found: list[list[str]] = [[] for _ in range(len(Z))]
+        for i in np.flatnonzero(_anywhere(outside, tied)):
             names: dict[str, None] = {}
             for j in np.flatnonzero(outside[i]):
                 f = self.features[j]
@@ -382,24 +386,36 @@ class Rules:
                 else:
                     how = "fixed" if f.change == "none" else "one member must be set"
                     names[f"{f.group} ({how})"] = None
-            for texts, broken in tied:
-                names.update({texts[k]: None for k in np.flatnonzero(broken[i])})
-            found.append(list(names))
+            for constraint, broken in zip(self.constraints, tied, strict=True):
+                names.update({constraint.names[k]: None for k in np.flatnonzero(broken[i])})
+            found[i] = list(names)
         return found
+
+    def breaks(self, Z: Floats, X: Floats) -> Bools:
+        """Tell which points break something for their applicant, which `broken` names: (n,)."""
+        return _anywhere(*self._breaches(Z, X))
+
+    def _breaches(self, Z: Floats, X: Floats) -> tuple[Bools, list[Bools]]:
+        """Which columns of points are out of bounds, and what they break that ties columns."""
+        outside = self._outside(Z, X, self.stated_bounds(X)) & ~self.follows
+        return outside, [constraint.broken(Z, X) for constraint in self.constraints]
 
     def _outside(self, Z: Floats, X: Floats, bounds: tuple[Floats, Floats]) -> Bools:
         settled = same(self._column_by_column(Z, X, bounds), Z)
-        # A table in double precision may hold what came from one in single precision.
-        settled |= same(self._in_single._column_by_column(Z, X, bounds), Z)
+        if not settled.all():
+            # A table in double precision may hold what came from one in single precision.
+            settled |= same(self._in_single._column_by_column(Z, X, bounds), Z)
         with np.errstate(invalid="ignore"):
             beyond = ((bounds[0] > Z) | (bounds[1] < Z)) & (Z != X)
-        free = (
-            np.array([f.kind == "continuous" and f.resolution is None for f in self.features])
-            & ~self.whole
-        )
         known = ~np.isnan(Z) & ~np.isnan(X)
-        outside = (known & beyond) | (~(free & known) & ~settled)
+        outside = (known & beyond) | (~(self._takes_any & known) & ~settled)
         return np.asarray(outside | np.isinf(Z))
+
+    @cached_property
+    def _takes_any(self) -> Bools:
+        """Columns without a grid: (d,) bool."""
+        free = [f.kind == "continuous" and f.resolution is None for f in self.features]
+        return np.array(free, dtype=bool) & ~self.whole
 
     def _complaint(self, f: Feature, z: float, x: float) -> str:
         if np.isnan(x) and not f.may_fill:
@@ -428,26 +444,11 @@ class Rules:
 
     def cost(self, Z: Floats, X: Floats, norm: Norm) -> Floats:
         """Distance from each applicant to its point, in units of the features' scales: (n,)."""
-        unit = self.unit(norm)
-        with np.errstate(invalid="ignore", over="ignore"):
-            moved = np.abs(Z - X) * unit
-            # A difference that is too large to be a number may still be a cost.
-            moved = np.where(np.isinf(Z - X), np.abs(Z * unit - X * unit), moved)
-        moved = np.where(self.is_label, unit, moved)
-        if np.isfinite(self.first_place).any():
-            no_distance = self.without_place(Z) | self.without_place(X)
-            moved = np.where(no_distance, self.fill_cost, moved)
-        moved = np.where(Z == X, 0.0, moved)
-        x_missing, z_missing = np.isnan(X), np.isnan(Z)
-        moved = np.where(x_missing != z_missing, self.fill_cost, moved)
-        moved = np.where(x_missing & z_missing, 0.0, moved)
-        if norm == 1:
-            return np.asarray(moved.sum(axis=1))
-        # Squares of the smallest and the largest numbers are none.
-        largest = moved.max(axis=1, keepdims=True)
-        largest = np.where((largest > 1e100) | ((largest > 0) & (largest < 1e-100)), largest, 1.0)
-        with np.errstate(under="ignore"):
-            return np.asarray(largest[:, 0] * np.sqrt(((moved / largest) ** 2).sum(axis=1)))
+        Z, X = (np.ascontiguousarray(side) for side in np.broadcast_arrays(Z, X))
+        out = np.empty(len(Z))
+        each = self.unit(norm), self.is_label, self.fill_cost, self.first_place
+        conditions.costs(Z, X, *each, norm, out)
+        return out
 
     def words(self, z: Floats, x: Floats) -> list[str]:
         """Say what changes for one applicant, a line a feature, with what follows from it."""
@@ -513,6 +514,13 @@ class Rules:
         names = [self.features[j].name for j in members if point[j] > 0.5]
         prefix = _common_prefix([self.features[j].name for j in members])
         return " and ".join(name[len(prefix) :] for name in names) or "none"
+
+
+def _anywhere(outside: Bools, tied: Sequence[Bools]) -> Bools:
+    found = outside.any(axis=1)
+    for broken in tied:
+        found |= broken.any(axis=1)
+    return np.asarray(found)
 
 
 def _common_prefix(names: Sequence[str]) -> str:

@@ -215,6 +215,7 @@ class Togethers(Constraint):
         self.ties = [Tie.of(one, features, single) for one in togethers]
         # A table in double precision may hold what came from one in single precision.
         self._in_single = [Tie.of(one, features, np.ones_like(single)) for one in togethers]
+        self.is_same_in_single = all(map(Tie.equals, self.ties, self._in_single))
         for tie in self.ties:
             self.follows[tie.followers] = True
         self._bounds = bounds

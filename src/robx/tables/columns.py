@@ -179,7 +179,10 @@ def as_floats(column: Any, kind: Kind) -> Floats:
 
 def as_objects(column: Any, kind: Kind) -> NDArray[Any]:
     """The values of a column as objects, None where one is missing."""
-    objects = as_array(column.to_pylist() if kind == "pyarrow" else column.to_list())
+    if kind == "numpy":
+        objects = as_array(column.tolist())
+    else:
+        objects = as_array(column.to_pylist() if kind == "pyarrow" else column.to_list())
     objects[is_missing(objects)] = None
     return objects
 

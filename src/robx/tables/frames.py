@@ -6,8 +6,10 @@ Nothing here looks at values; `robx.tables.reader` does.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import narwhals as nw
 import narwhals.selectors as ncs
@@ -26,14 +28,15 @@ def library(name: str) -> Any:
     return import_module(name)
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Table:
     """A table in its own library; an array, or what may become one, has no labels."""
 
     native: Any
     kind: Kind
     labels: tuple[Hashable, ...] = ()
 
-    @property
+    @cached_property
     def dtypes(self) -> list[Any]:
         """The dtypes of its columns."""
         if self.kind == "numpy":
@@ -41,6 +44,19 @@ class Table(NamedTuple):
         if self.kind == "pyarrow":
             return list(self.native.schema.types)
         return list(self.native.dtypes)
+
+    @cached_property
+    def layout(self) -> Hashable:
+        """What tells layouts apart; the categories of a category column are no part of it."""
+        dtypes = (type(d) if hasattr(d, "categories") else d for d in self.dtypes)
+        return self.kind, self.labels, tuple(dtypes)
+
+    def with_native(self, native: Any) -> Table:
+        """A copy of the same layout."""
+        other = Table(native, self.kind, self.labels)
+        known = {k: v for k, v in self.__dict__.items() if k in {"dtypes", "layout"}}
+        other.__dict__.update(known)
+        return other
 
     def column(self, j: int) -> Any:
         """One column in its own library."""
@@ -70,13 +86,18 @@ class Table(NamedTuple):
 
 
 def opened(X: Any, what: str = "X") -> Table:
-    """Tell which kind of table something is; a frame of another library becomes one of pandas."""
+    """Tell which kind of table something is; what was opened already is given back.
+
+    A frame of another library becomes one of pandas, and so do dicts.
+    """
     if isinstance(X, np.ndarray):
         return Table(X, "numpy")
+    if isinstance(X, Table):
+        return X
     X = nw.to_native(X, pass_through=True)  # what comes as a frame of narwhals
     table = Table(X, "numpy")
     if dependencies.is_pandas_dataframe(X):
-        table = Table(X, "pandas", tuple(X.columns))
+        table = Table(X, "pandas", tuple(X.columns.tolist()))
     elif dependencies.is_polars_dataframe(X):
         table = Table(X, "polars", tuple(X.columns))
     elif dependencies.is_pyarrow_table(X):
@@ -86,6 +107,9 @@ def opened(X: Any, what: str = "X") -> Table:
             f"{what} is a sparse matrix; expected a dense table. Use {what}.toarray() first: "
             "only you know whether an absent entry is zero or missing."
         )
+    elif is_records(X):
+        native = records_frame(X, what)
+        table = Table(native, "pandas", tuple(native.columns.tolist()))
     else:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
@@ -97,6 +121,56 @@ def opened(X: Any, what: str = "X") -> Table:
             table = Table(native, "pandas", tuple(native.columns))
     refuse_doubled(table.labels, what)
     return table
+
+
+# --- dicts ----------------------------------------------------------------------------------------
+
+
+def is_records(X: Any) -> bool:
+    """Whether something is a row as a dict, or rows as a list of dicts."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and isinstance(X[0], Mapping)
+    return isinstance(X, Mapping)
+
+
+def records(X: Any, what: str = "X") -> tuple[tuple[Hashable, ...], list[list[Any]]]:
+    """Names and cells of a row that is given as a dict, or of a list of such rows.
+
+    All of them must have the same names: what is left out is not taken for missing.
+    """
+    rows = [X] if isinstance(X, Mapping) else list(X)
+    names = tuple(rows[0])
+    if isinstance(X, Mapping):
+        several = [name for name, value in X.items() if np.ndim(value) > 0]
+        if several:
+            raise InvalidInput(
+                f"{what} is a dict, which is one row: a value for each column. Got "
+                f"{type(X[several[0]]).__name__} for '{several[0]}'. Pass a list of dicts, or a "
+                "DataFrame, for several rows."
+            )
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InvalidInput(
+                f"{what} must be a list of dicts, as its first row is one. Got "
+                f"{type(row).__name__} in row {i}."
+            )
+        if row.keys() != rows[0].keys():
+            other = [name for name in {**rows[0], **row} if name not in row or name not in rows[0]]
+            raise InvalidInput(
+                f"{what} must have the same columns in every row. Row {i} differs from row 0 in "
+                f"{listed(list(map(str, other)))}. Use None for a missing value."
+            )
+    refuse_doubled(list(map(str, names)), what)
+    return names, [[row[name] for name in names] for row in rows]
+
+
+def records_frame(X: Any, what: str = "X") -> Any:
+    """Rows that are given as dicts as a pandas frame."""
+    names, cells = records(X, what)
+    columns = [list(column) for column in zip(*cells, strict=True)]
+    frame = library("pandas").DataFrame(dict(enumerate(columns)), index=range(len(cells)))
+    frame.columns = library("pandas").Index(names, tupleize_cols=False)
+    return frame
 
 
 def refuse_doubled(names: Sequence[Hashable], what: str) -> None:
@@ -116,7 +190,7 @@ def take(X: Any, rows: NDArray[np.integer[Any]], columns: Sequence[Any] | None =
     """Some rows of a table, in its own kind, with a frame's columns in the order of `columns`."""
     table = opened(X)
     if table.kind == "numpy":
-        return np.asarray(X)[rows]
+        return np.asarray(table.native)[rows]
     if columns is not None:
         names, have = spelled(columns, table.labels)
         table = table.columns([have.index(name) for name in names])
@@ -135,15 +209,16 @@ def in_order(X: Any, names: Sequence[str]) -> Any:
 def count_rows(X: Any) -> int:
     """Number of rows of a table; 0 for what is not a table."""
     table = opened(X)
-    is_table = table.kind != "numpy" or isinstance(X, list | tuple) or np.ndim(X) > 0
-    return len(table.native) if is_table else 0
+    native = table.native
+    is_table = table.kind != "numpy" or isinstance(native, list | tuple) or np.ndim(native) > 0
+    return len(native) if is_table else 0
 
 
 def parts(X: Any, size: int) -> list[Any]:
     """Cut a long table into runs of rows, in its own kind; the rows are not copied."""
     table = opened(X)
     if table.kind == "numpy":
-        table = Table(np.asarray(X), "numpy")
+        table = Table(np.asarray(table.native), "numpy")
         if table.native.ndim < 1:
             return [X]
     n = len(table.native)

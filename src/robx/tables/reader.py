@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
-from robx.parameters import listed
+from robx.recent import Recent
 from robx.tables.cells import NUMBERS, Complaints, numbers_in, shown
 from robx.tables.codes import (
     Spelling,
@@ -33,7 +33,16 @@ from robx.tables.codes import (
 )
 from robx.tables.column import Column
 from robx.tables.columns import as_floats, as_objects, plain_array
-from robx.tables.frames import Kind, Table, opened, positions
+from robx.tables.frames import Kind, Table, is_records, opened, records
+from robx.tables.plan import (
+    FEW,
+    Plan,
+    cells_of,
+    find_places,
+    is_numbers,
+    make_plan,
+    read_cells,
+)
 from robx.tables.storage import Storage, is_missing, of_dtype
 
 NO_SPELLING: Mapping[int, Spelling] = MappingProxyType({})
@@ -72,6 +81,8 @@ def read_matrix(
     what: str = "X",
     reasons: dict[int, str] | None = None,
     spell: Mapping[int, Spelling] = NO_SPELLING,
+    plans: Recent | None = None,
+    own: bool = False,
 ) -> Floats:
     """Read a table into the numbers that a model's splits are written in.
 
@@ -92,57 +103,102 @@ def read_matrix(
     spell : mapping from columns to functions, optional
         For columns of text or categories that are not the model's: the number of each value. Such
         a `Column` is `by_value` if its categories are numbers.
+    plans : Recent, optional
+        Where to keep how tables of a layout are read, for the next one. It is for columns of a
+        schema, of which only names are told: they have no codes, and take every number.
+    own : bool
+        Whether the numbers must not be the caller's own memory.
 
     Returns
     -------
     (n, d) float64
-        C-ordered. It may be the caller's own array where nothing had to be changed: not to be
-        written to.
+        C-ordered. Unless it must be `own`, it may be the caller's own array where nothing had to be
+        changed: not to be written to.
     """
-    table, complaints = opened(X, what), Complaints(what, reasons)
+    complaints = Complaints(what, reasons)
+    if plans is not None and is_records(X):
+        quick = _from_records(X, columns, named, spell, plans, what)
+        if quick is not None:
+            return quick
+    table = opened(X, what)
     if table.kind == "numpy":
-        raw = _from_array(X, columns, spell, complaints)
-        for j, column in enumerate(columns):
-            if column.by_value and column.is_category:
-                values, codes = np.unique(raw[:, j], return_inverse=True)
-                raw[:, j] = look_up(values.tolist(), codes, column, complaints)
+        raw = _from_array(table.native, columns, spell, complaints, own=own)
     else:
-        raw = _from_frame(table, columns, named, spell, complaints)
-    for j, column in enumerate(columns):
-        if column.needs_settling:
-            settle(raw[:, j], column)
-    _check_values(raw, columns, complaints)
+        raw = _from_frame(table, columns, named, spell, plans, complaints)
+    if plans is None:
+        _read_as_model(raw, columns, complaints, by_value=table.kind == "numpy")
     return raw
 
 
+def _read_as_model(
+    raw: Floats, columns: Sequence[Column], complaints: Complaints, *, by_value: bool
+) -> None:
+    """Turn numbers into what they mean to the model, in place, and refuse what it would refuse."""
+    for j, column in enumerate(columns):
+        if by_value and column.by_value and column.is_category:
+            values, codes = np.unique(raw[:, j], return_inverse=True)
+            raw[:, j] = look_up(values.tolist(), codes, column, complaints)
+        if column.needs_settling:
+            settle(raw[:, j], column)
+    _check_values(raw, columns, complaints)
+
+
+def _check_array(given: NDArray[Any], X: Any, columns: Sequence[Column], what: str) -> None:
+    """Refuse an array that is not a table of numbers or objects with these columns."""
+    if given.dtype.kind not in "biufO":
+        hint = " Read a file first, as with pandas.read_csv." if isinstance(X, str) else ""
+        raise InvalidInput(
+            f"{what} must be a table of numbers, or a DataFrame. Got an array of {given.dtype}."
+            f"{hint}"
+        )
+    if given.dtype.kind == "O" and isinstance(X, Mapping):
+        raise InvalidInput(
+            f"{what} must be a table of numbers, or a DataFrame. Got {type(X).__name__}."
+        )
+    if given.ndim != 2:
+        raise InvalidInput(
+            f"{what} must have two dimensions (rows, columns). Got shape {given.shape}."
+            f"{_towards_two_dimensions(given, X)}"
+        )
+    if given.shape[1] != len(columns):
+        raise InvalidInput(
+            f"{what} must have the {len(columns)} columns that the model was trained on. "
+            f"Got {given.shape[1]}."
+        )
+
+
+def _towards_two_dimensions(given: NDArray[Any], X: Any) -> str:
+    """Say how values in a line become a table; nothing for other shapes."""
+    if given.ndim != 1:
+        return ""
+    if len(given) == 0:
+        return " For no rows pass a table with columns and without rows, such as X[:0]."
+    if hasattr(X, "to_frame"):  # a column or a row of a frame
+        return " For a single row use a slice of the table, such as X[:1], or a dict of its values."
+    return " For a single row use X.reshape(1, -1), or a dict of its values."
+
+
 def _from_array(
-    X: object, columns: Sequence[Column], spell: Mapping[int, Spelling], complaints: Complaints
+    X: object,
+    columns: Sequence[Column],
+    spell: Mapping[int, Spelling],
+    complaints: Complaints,
+    *,
+    own: bool,
 ) -> Floats:
     # A fresh copy only where values will be changed: the caller's table stays as it is.
-    changes = any(column.needs_settling for column in columns)
+    changes = own or any(column.needs_settling for column in columns)
     what = complaints.what
     given = plain_array(X, what)
     kind = given.dtype.kind
-    if kind not in "biufO" or isinstance(X, Mapping):
-        got = f"an array of {given.dtype}" if kind != "O" else type(X).__name__
-        raise InvalidInput(f"{what} must be a table of numbers, or a DataFrame. Got {got}.")
+    _check_array(given, X, columns, what)
     if kind == "O":
         raw = _from_cells(given, columns, spell, complaints)
     else:
         raw = np.asarray(given, dtype=np.float64, order="C")
-    raw = raw.copy() if changes else raw
-    if raw.ndim != 2:
-        hint = " For a single row use X.reshape(1, -1)." if raw.ndim == 1 else ""
-        raise InvalidInput(
-            f"{what} must have two dimensions (rows, columns). Got shape {raw.shape}.{hint}"
-        )
-    if raw.shape[1] != len(columns):
-        raise InvalidInput(
-            f"{what} must have the {len(columns)} columns that the model was trained on. "
-            f"Got {raw.shape[1]}."
-        )
+    raw = raw.copy() if changes and np.may_share_memory(raw, given) else raw
     limits = [column.largest_integer for column in columns]
-    if kind in ("i", "u") and (beyond := np.abs(raw) > limits).any():
+    if kind in "iu" and min(limits) < np.inf and (beyond := np.abs(raw) > limits).any():
         complaints.add(
             np.flatnonzero(beyond.any(axis=1)),
             lambda _: (
@@ -164,8 +220,10 @@ def _from_cells(
     complaints: Complaints,
 ) -> Floats:
     """Read an array of objects, which may hold text that stands for numbers."""
-    if given.ndim != 2 or given.shape[1] != len(columns):
-        return np.zeros(given.shape)  # whose shape is refused
+    if 0 < len(given) <= FEW:
+        quick = read_cells(given.tolist(), range(len(columns)), spell)
+        if quick is not None:
+            return quick
     raw = np.empty(given.shape)
     for j, column in enumerate(columns):
         if j in spell:
@@ -176,31 +234,46 @@ def _from_cells(
     return raw
 
 
+def _from_records(
+    X: Any,
+    columns: Sequence[Column],
+    named: bool,
+    spell: Mapping[int, Spelling],
+    plans: Recent,
+    what: str,
+) -> Floats | None:
+    """Read dicts of plain cells; None where one of them is not plain."""
+    names, cells = records(X, what)
+    found: list[int] = plans.get(
+        ("records", names),
+        lambda: find_places(Table(X, "pandas", names), columns, named=named, what=what),
+    )
+    return read_cells(cells, found, spell, (str,))
+
+
 def _from_frame(
     table: Table,
     columns: Sequence[Column],
     named: bool,
     spell: Mapping[int, Spelling],
+    plans: Recent | None,
     complaints: Complaints,
 ) -> Floats:
-    what = complaints.what
-    places = _places(table, columns, named, what)
-    dtypes = table.dtypes
-    stores = [of_dtype(dtypes[place], table.kind) for place in places]
-    raw = np.empty((len(table.native), len(columns)), dtype=np.float64)
-    at_once = [
-        table.kind == "pandas"
-        and store.dtype.kind in "biuf"
-        and j not in spell
-        and _is_numbers(store, column)
-        for j, (store, column) in enumerate(zip(stores, columns, strict=True))
-    ]
-    if any(at_once):
-        which = [place for place, numbers in zip(places, at_once, strict=True) if numbers]
-        some = table if which == list(range(len(dtypes))) else table.columns(which)
-        blank = {} if all(store.is_plain for store in stores) else {"na_value": np.nan}
-        raw[:, at_once] = some.native.to_numpy(np.float64, **blank)
-    for j in np.flatnonzero(~np.array(at_once)).tolist():
+    what, n = complaints.what, len(table.native)
+
+    def make() -> Plan:
+        return make_plan(table, columns, frozenset(spell), named=named, what=what)
+
+    plan: Plan = make() if plans is None else plans.get(table.layout, lambda: make().kept())
+    if plan.by_cell and 0 < n <= FEW:
+        quick = read_cells(cells_of(table), plan.places, spell)
+        if quick is not None:
+            return quick
+    places, stores, at_once = plan.places, plan.stores, plan.at_once
+    raw = np.empty((n, len(columns)), dtype=np.float64)
+    if at_once.any():
+        _read_at_once(table, plan, raw)
+    for j in np.flatnonzero(~at_once).tolist():
         values = table.column(places[j])
         if j in spell:
             found = factorized(values, table.kind)
@@ -210,6 +283,18 @@ def _from_frame(
         else:
             raw[:, j] = _read_column(values, table.kind, stores[j], columns[j], complaints)
     return raw
+
+
+def _read_at_once(table: Table, plan: Plan, raw: Floats) -> None:
+    """Read all columns of numbers that pandas gives as one array, some rows at a time."""
+    which = [place for place, numbers in zip(plan.places, plan.at_once, strict=True) if numbers]
+    is_all = which == list(range(len(table.labels)))
+    blank = {} if plan.is_plain else {"na_value": np.nan}
+    for first in range(0, len(raw), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        part = table.native if len(raw) <= ROWS_AT_ONCE else table.rows(rows)
+        part = part if is_all else part.take(which, axis=1)
+        raw[rows, plan.at_once] = part.to_numpy(np.float64, **blank)
 
 
 def _refuse_numbers(
@@ -224,36 +309,33 @@ def _refuse_numbers(
         )
 
 
-def _places(table: Table, columns: Sequence[Column], named: bool, what: str) -> list[int]:
-    """Find the columns in a frame: by name, or as they stand for a model without names."""
-    if named:
-        return positions(columns, table.labels, what)
-    if len(table.labels) != len(columns):
-        raise InvalidInput(
-            f"{what} must have the {len(columns)} columns that the model was trained on. "
-            f"Got {len(table.labels)}: {listed(list(map(str, table.labels)))}."
-        )
-    return list(range(len(columns)))
-
-
-def check_columns(X: Any, columns: Sequence[Column], *, named: bool, what: str = "X") -> None:
+def check_columns(X: Any, columns: Sequence[Column], *, named: bool, what: str = "X") -> bool:
     """Raise `InvalidInput` unless a table has the columns that a model takes, of their types.
 
-    Values are not looked at; the parameters are those of `read_matrix`.
+    Values are not looked at, unless a column of the wrong type may hold none; the parameters are
+    those of `read_matrix`.
+
+    Returns
+    -------
+    bool
+        Whether the layout alone told, so that all tables of this layout have such columns.
     """
     table = opened(X, what)
     if table.kind == "numpy":
-        _from_array(X, columns, NO_SPELLING, Complaints(what, {}))
-        return
-    for column, place in zip(columns, _places(table, columns, named, what), strict=True):
+        _check_array(plain_array(table.native, what), table.native, columns, what)
+        return True
+    layout_tells = True
+    places = find_places(table, columns, named=named, what=what)
+    for column, place in zip(columns, places, strict=True):
         store = of_dtype(table.dtypes[place], table.kind)
         if store.number and not column.is_category:
             continue
-        values = table.column(place)
         is_text = store.is_text and column.categories is None
         reads_cells = store.is_object and not column.is_category
         if reads_cells or not (is_text or not column.is_category):
             continue
+        layout_tells = False
+        values = table.column(place)
         if is_missing(as_objects(values, table.kind)).all():
             continue
         if not column.is_category:
@@ -265,19 +347,13 @@ def check_columns(X: Any, columns: Sequence[Column], *, named: bool, what: str =
             f"Column '{column.name}' of {what} holds text; the model knows its categories only by "
             "number."
         )
-
-
-def _is_numbers(store: Storage, column: Column) -> bool:
-    """Whether a frame's column holds what a model takes as numbers; flags are not codes."""
-    if column.is_category:
-        return store.is_number and not column.categories and not column.by_value
-    return store.number != ""
+    return layout_tells
 
 
 def _read_column(
     values: Any, kind: Kind, store: Storage, column: Column, complaints: Complaints
 ) -> Floats:
-    if _is_numbers(store, column):
+    if is_numbers(store, column):
         return as_floats(values, kind)
     if column.is_category:
         return codes_of_column(values, kind, store, column, complaints)

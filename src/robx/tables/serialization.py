@@ -61,10 +61,10 @@ def pack(table: Any) -> Packed:
                 f"Column '{label}' is of {dtype}, which cannot be saved: {first_line(error)}. "
                 "Make it numbers, text or categories first."
             ) from error
-        packed["columns"].append({"name": _label(label), **column})
+        packed["columns"].append({"name": label_as_plain(label), **column})
     if given.kind != "pandas":
         return packed
-    index, name = given.native.index, _label(given.native.index.name)
+    index, name = given.native.index, label_as_plain(given.native.index.name)
     if type(index).__name__ == "RangeIndex":
         rows: Packed = {"range": [index.start, index.stop, index.step]}
     else:
@@ -72,7 +72,11 @@ def pack(table: Any) -> Packed:
         is_kept = pd.api.types.is_integer_dtype(index) or all(isinstance(v, str) for v in index)
         labels = pd.Series(index) if is_kept else pd.Series([str(v) for v in index], dtype=object)
         rows = _packed(labels, "pandas")
-    return {**packed, "index": {"name": name, **rows}, "axis": _label(given.native.columns.name)}
+    return {
+        **packed,
+        "index": {"name": name, **rows},
+        "axis": label_as_plain(given.native.columns.name),
+    }
 
 
 def unpack(packed: Any, budget: Budget = UNLIMITED) -> Any:
@@ -102,7 +106,7 @@ def unpack(packed: Any, budget: Budget = UNLIMITED) -> Any:
             _refuse_wide(column, budget)
             columns.append(_unpacked(column if kind == was else {**column, "dtype": "arrow"}, kind))
         where = "the table"
-        _require(list(map(_label, names)) == names, "a name is neither a number nor text")
+        _require(list(map(label_as_plain, names)) == names, "a name is neither a number nor text")
         _require(len({*map(str, names)}) == len(names), "two columns have one name")
         _require(len({*map(len, columns)}) == 1, "columns must be there, and of one length")
         if kind == "numpy":
@@ -111,13 +115,36 @@ def unpack(packed: Any, budget: Budget = UNLIMITED) -> Any:
         if was == "pandas":
             _refuse_wide(packed["index"], budget)
             table.index = _unpacked_index(packed["index"], len(table))
-            table.columns.name = _label(packed["axis"])
+            table.columns.name = label_as_plain(packed["axis"])
     except BudgetExceeded:
         raise
     except (*MISFITS, library("pyarrow").ArrowException) as error:
         said = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)
         raise InvalidInput(f"The saved table is damaged: {where}: {said}.") from error
     return table
+
+
+def pack_dtype(dtype: Any, kind: Kind) -> Packed:
+    """Describe a dtype that is not numpy's, as a column of it that has no rows."""
+    return _packed(_empty(dtype, kind), kind)
+
+
+def unpack_dtype(packed: Packed, kind: Kind) -> Any:
+    """The dtype that `pack_dtype` described; what does not fit raises one of `MISFITS`."""
+    _require(packed["values"] == [], "it has values")
+    _require(kind != "numpy", "numpy has no such dtype")
+    column = _unpacked(packed, kind)
+    return column.type if kind == "pyarrow" else column.dtype
+
+
+def _empty(dtype: Any, kind: Kind) -> Any:
+    if kind == "pyarrow":
+        return library("pyarrow").array([], type=dtype)
+    return library(kind).Series([], dtype=dtype)
+
+
+def _special(word: str) -> Any:
+    return library("pandas").NA if word == "<NA>" else SPECIAL[word]
 
 
 def _refuse_wide(packed: Packed, budget: Budget) -> None:
@@ -132,8 +159,9 @@ def _packed(column: Any, kind: Kind) -> Packed:
     word = _word(dtype, kind)
     if word == "object":
         return {"dtype": word, "values": _cells([_plain(cell) for cell in column.tolist()])}
-    pa, pd = library("pyarrow"), library("pandas")
+    pa = library("pyarrow")
     if word == "category":
+        pd = library("pandas")
         listed, codes = _packed(pd.Series(dtype.categories), kind), column.array.codes.tolist()
         codes = [None if code < 0 else code for code in codes]
         return {"dtype": word, "ordered": dtype.ordered, "categories": listed, "values": codes}
@@ -152,18 +180,18 @@ def _unpacked(packed: Packed, kind: Kind) -> Any:
     word, cells = packed["dtype"], packed["values"]
     listed = packed.get("categories")
     inner: Any = None
-    specials = {**SPECIAL, "<NA>": library("pandas").NA}
-    values = [specials[cell["special"]] if isinstance(cell, dict) else cell for cell in cells]
+    values = [_special(cell["special"]) if isinstance(cell, dict) else cell for cell in cells]
     if word == "object":
         _require(_cells(values) == cells, "the values are not plain")
         return as_array(values)
-    pa, pd = library("pyarrow"), library("pandas")
+    pa = library("pyarrow")
     if listed is not None:
         _require("categories" not in listed, "categories have categories")
         inner = _unpacked(listed, kind if word == "category" else "pyarrow")
         _require(len({*listed["values"]} - {None}) == len(inner), "categories are not distinct")
     if word == "category":
-        codes = [-1 if cell is None else range(len(inner)).index(cell) for cell in cells]
+        pd, n = library("pandas"), len(inner)
+        codes = [-1 if cell is None else range(n).index(cell) for cell in cells]
         dtype = pd.CategoricalDtype(pd.Index(inner, dtype=inner.dtype), packed["ordered"])
         return pd.Categorical.from_codes(codes, dtype=dtype)
     arrow = pa.array(values, type=pa.type_for_alias(packed["type"]))
@@ -239,7 +267,7 @@ def _cells(values: list[Any]) -> list[Any]:
 
 
 def _unpacked_index(packed: Packed, n: int) -> Any:
-    pd, name = library("pandas"), _label(packed["name"])
+    pd, name = library("pandas"), label_as_plain(packed["name"])
     if "range" in packed:
         index = pd.RangeIndex(*packed["range"], name=name)
     else:
@@ -249,7 +277,8 @@ def _unpacked_index(packed: Packed, n: int) -> Any:
     return index
 
 
-def _label(label: Any) -> str | int | None:
+def label_as_plain(label: Any) -> str | int | None:
+    """Give a column's name as JSON holds it: a number or text."""
     label = int(label) if isinstance(label, np.integer) else label
     return label if label is None or type(label) in {str, int} else str(label)
 

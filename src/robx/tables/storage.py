@@ -5,7 +5,8 @@ This module knows dtypes; `robx.tables.columns` knows values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Real
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from robx.tables.frames import Kind, Table, library
 
 Backing = Literal["plain", "nullable", "arrow"]
+Family = Literal["boolean", "integer", "float", "text", "category", "other"]
 #: What a column holds by the letter of its numpy dtype; every other is "other".
 FAMILIES: Any = {"b": "boolean", "i": "integer", "u": "integer", "f": "float"} | dict.fromkeys(
     "OUST", "text"
@@ -48,11 +50,32 @@ class Storage:
     """
 
     dtype: Any
-    family: Literal["boolean", "integer", "float", "text", "category", "other"]
+    family: Family
     number: str = ""
     categories: tuple[Any, ...] = ()
     is_ordered: bool = False
     blank: str = "nan"
+
+    @classmethod
+    def later(cls, make: Callable[[], Any], **known: Any) -> Storage:
+        """A storage whose dtype is made when it is first asked for, which loads its library.
+
+        It is none of numpy's; `known` are the other fields.
+        """
+        storage = cls(None, **known)
+        vars(storage).pop("dtype")
+        vars(storage)["_make_dtype"] = make
+        return storage
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "dtype" or "_make_dtype" not in vars(self):
+            raise AttributeError(f"a Storage has no attribute '{name}'")
+        vars(self)["dtype"] = vars(self)["_make_dtype"]()
+        return self.dtype
+
+    @property
+    def _is_made(self) -> bool:
+        return "dtype" in vars(self)
 
     @property
     def is_number(self) -> bool:
@@ -87,7 +110,7 @@ class Storage:
     @property
     def is_object(self) -> bool:
         """Whether each cell of a frame's column may hold something else (pandas, polars)."""
-        return str(self.dtype).lower() == "object"
+        return self._is_made and str(self.dtype).lower() == "object"
 
     @property
     def is_category(self) -> bool:
@@ -97,7 +120,7 @@ class Storage:
     @property
     def is_plain(self) -> bool:
         """Whether numpy itself holds the column, so that whole numbers cannot be missing."""
-        return isinstance(self.dtype, np.dtype)
+        return self._is_made and isinstance(self.dtype, np.dtype)
 
     @property
     def backing(self) -> Backing:
@@ -116,6 +139,12 @@ class Storage:
         return bool(self.dtype == other.dtype) and (
             not self.has_fixed_categories or self.categories == other.categories
         )
+
+    def with_categories(self, categories: Iterable[Any]) -> Storage:
+        """The same with other categories, its dtype as it is."""
+        other = copy(self)
+        vars(other)["categories"] = tuple(categories)
+        return other
 
     def listing(self, values: Iterable[Any]) -> Storage:
         """The same with these values among the categories, where the dtype lists them."""

@@ -6,14 +6,14 @@ table, `write` makes a table anew. Neither decides what to write.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robx.arrays import Floats, Ints
+from robx.arrays import Floats, Ints, same
 from robx.errors import InvalidInput
 from robx.tables.columns import (
     as_array,
@@ -25,10 +25,13 @@ from robx.tables.columns import (
     plain_array,
     put,
 )
+from robx.tables.copies import Copy, as_it_is
 from robx.tables.frames import Kind, Table, library, opened, positions
 from robx.tables.storage import Storage, describe, is_missing, settle, spell
 
 Values = Sequence[Sequence[Any] | NDArray[Any]]
+#: From a column and rows to what is written there.
+ValuesOf = Callable[[int, Ints], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -129,18 +132,26 @@ def rewrite(table: Any, layout: Layout, changed: ArrayLike, values: Values) -> A
     Ann   f   31
     Bob   m   48
     """
-    return rewrite_and_read(table, layout, changed, values, np.zeros(np.shape(changed)))[0]
+    given = as_table(table)
+    find_columns(given, layout)
+    _check_lengths(values, len(layout.columns), len(given.native))
+
+    def of(j: int, rows: Ints) -> NDArray[Any]:
+        return as_array(values[j])[rows]
+
+    return rewrite_and_read(given, layout, changed, of, np.zeros(np.shape(changed)))[0]
 
 
 def rewrite_and_read(
-    table: Any, layout: Layout, changed: ArrayLike, values: Values, numbers: Floats
+    table: Any, layout: Layout, changed: ArrayLike, values: ValuesOf, numbers: Floats
 ) -> tuple[Any, Floats]:
     """`rewrite`, and what the written table reads as, without reading it.
 
     Parameters
     ----------
-    table, layout, changed, values
+    table, layout, changed
         As for `rewrite`.
+    values : function from a column and rows to what to write there
     numbers : (n, d) float64
         What each cell is to be read as, in the layout's order: the table's own number where it is
         not changed, the new one where it is. A category or text has whatever number the caller
@@ -152,14 +163,14 @@ def rewrite_and_read(
         As from `rewrite`.
     stored : (n, d) float64
         `numbers`, but for those that a column had to round: 0.1 in a column of float32 is
-        0.10000000149.
+        0.10000000149. It is `numbers` itself where none had to be.
 
     Examples
     --------
     >>> people = np.array([[20, 0.5]], dtype=np.float32)
     >>> wanted = np.array([[20, 0.1]])
     >>> table, stored = rewrite_and_read(
-    ...     people, Layout.of(people), [[False, True]], list(wanted.T), wanted
+    ...     people, Layout.of(people), [[False, True]], lambda j, rows: wanted[rows, j], wanted
     ... )
     >>> stored.tolist() == table.tolist()
     True
@@ -167,17 +178,9 @@ def rewrite_and_read(
     given = as_table(table)
     d, n = len(layout.columns), len(given.native)
     which = np.asarray(changed, dtype=bool)
-    if layout.named and given.kind != "numpy":
-        where = positions(layout.names, given.labels)
-    elif len(given.labels) == d:
-        where = list(range(d))
-    else:
-        raise InvalidInput(
-            f"X must have the {d} columns of the training table. Got {len(given.labels)}."
-        )
+    where = find_columns(given, layout)
     if which.shape != (n, d):
         raise InvalidInput(f"changed must be of shape {(n, d)}. Got {which.shape}.")
-    _check_lengths(values, d, n)
     dtypes = given.dtypes
     stores = [describe(given, place, dtypes[place], categories=False) for place in where]
     targets = [
@@ -187,31 +190,47 @@ def rewrite_and_read(
     if given.kind == "numpy":
         mixed = given.native.dtype == object and not all(store.number for store in stores)
         targets = stores if mixed else _in_one_dtype(targets)
-    stored = np.array(numbers, dtype=np.float64)
-    new: dict[int, Any] = {}
+    stored, out = numbers, Copy(given, targets[0].dtype)
     for j, position in enumerate(where):
         rows = np.flatnonzero(which[:, j])
         own, target, name = stores[j], targets[j], layout.names[j]
         if len(rows) == 0 and own.is_stored_as(target):
             continue
-        column, written = given.column(position), as_array(values[j])[rows]
+        column, written = given.column(position), values(j, rows)
         piece = build(*checked(written, target, name), target, given.kind)
         if target.number:
-            stored[rows, j] = as_floats(piece, given.kind)
+            read = as_floats(piece, given.kind)
+            if not same(read, stored[rows, j]).all():
+                stored = stored.copy() if stored is numbers else stored
+                stored[rows, j] = read
         if own.is_stored_as(target):
-            new[position] = put(column, rows, piece, given.kind)
+            out.put(position, rows, piece, column)
         elif own.number and target.number and own.dtype != object:
-            new[position] = put(cast(column, target, given.kind), rows, piece, given.kind)
+            out.replace(position, put(cast(column, target, given.kind), rows, piece, given.kind))
         else:
             objects = as_objects(column, given.kind)
             is_kept = own.is_object and target.number and not is_missing(objects).all()
+            is_kept = is_kept and given.kind != "numpy"  # an array has one dtype
             objects[rows] = written
             held = target.listing(objects[~is_missing(objects)])
             if is_kept or (own.is_object and not _can_hold(objects, held)):
-                new[position] = _put_objects(column, rows, piece, given.kind, layout.columns[j])
+                new = _put_objects(column, rows, piece, given.kind, layout.columns[j])
             else:
-                new[position] = build(*checked(objects, held, name), held, given.kind)
-    return _replaced(given, new), stored
+                new = build(*checked(objects, held, name), held, given.kind)
+            out.replace(position, new)
+    return out.table(), stored
+
+
+def find_columns(given: Table, layout: Layout) -> list[int]:
+    """Find the columns of a layout in a table."""
+    if layout.named and given.kind != "numpy":
+        return positions(layout.names, given.labels)
+    if len(given.labels) == len(layout.columns):
+        return list(range(len(layout.columns)))
+    raise InvalidInput(
+        f"X must have the {len(layout.columns)} columns of the training table. Got "
+        f"{len(given.labels)}."
+    )
 
 
 def _can_hold(objects: NDArray[Any], store: Storage) -> bool:
@@ -293,23 +312,16 @@ def put_together(columns: Sequence[Any], kind: Kind, labels: Sequence[Hashable])
         named = [column.alias(name) for column, name in zip(columns, labels, strict=True)]
         return library("polars").DataFrame(named)
     pd = library("pandas")
-    frame = pd.DataFrame({j: _as_it_is(column) for j, column in enumerate(columns)})
+    frame = pd.DataFrame({j: as_it_is(column) for j, column in enumerate(columns)})
     frame.columns = pd.Index(list(labels))
     return frame
-
-
-def _as_it_is(column: Any, index: Any = None) -> Any:
-    """An array that pandas takes as it is: objects it would take for text, but in a series."""
-    if column.dtype != object:
-        return column
-    return library("pandas").Series(column, index=index, dtype=object)
 
 
 def as_table(table: Any) -> Table:
     """A table, which must have columns; lists become an array, and an array's are numbered."""
     given = opened(table)
-    if given.kind == "numpy":
-        array = _as_array(table)
+    if given.kind == "numpy" and not given.labels:
+        array = _as_array(given.native)
         given = Table(array, "numpy", tuple(map(str, range(array.shape[1]))))
     if not given.labels:
         raise InvalidInput("X must have columns. Got none.")
@@ -344,28 +356,3 @@ def _in_one_dtype(stores: list[Storage]) -> list[Storage]:
     if dtype.kind in "biuf":
         return [spell(dtype.name, "numpy") for _ in stores]
     return [replace(store, dtype=dtype) for store in stores]
-
-
-def _replaced(table: Table, new: Mapping[int, Any]) -> Any:
-    """A copy of a table with other columns in some places; everything else is as it was."""
-    native = table.native
-    if table.kind == "numpy":
-        dtype = next(iter(new.values())).dtype if new else native.dtype
-        out = native.copy(order="K") if dtype == native.dtype else np.empty_like(native, dtype)
-        for position, column in new.items():
-            out[:, position] = column
-        return out
-    if table.kind == "polars":
-        return native.with_columns(
-            [column.alias(table.labels[position]) for position, column in new.items()]
-        )
-    if table.kind == "pandas":
-        out = native.copy()
-        for position, column in new.items():
-            out.isetitem(position, _as_it_is(column, out.index))
-        return out
-    pa = library("pyarrow")
-    fresh = native.unify_dictionaries().take(pa.array(np.arange(len(native))))
-    columns = [new.get(j, column) for j, column in enumerate(fresh.columns)]
-    fields = [old.with_type(c.type) for old, c in zip(native.schema, columns, strict=True)]
-    return pa.table(columns, schema=pa.schema(fields, metadata=native.schema.metadata))

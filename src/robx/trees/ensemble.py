@@ -244,8 +244,10 @@ class TreeEnsemble(Model):
             return _softmax(margin)[:, self.target_index].astype(np.float64)
         one = margin.dtype.type(1)
         # The exponential is rounded once to the precision of the sum, as a C library does.
+        wide = np.empty(len(margin))
+        kernels.decays(margin[:, 0].astype(np.float64), wide)
         with np.errstate(over="ignore"):
-            decay = np.exp(-margin[:, 0].astype(np.float64)).astype(margin.dtype)
+            decay = wide.astype(margin.dtype)
         probability = one / (one + decay)
         if self.link == "one_minus_sigmoid":
             probability = one - probability

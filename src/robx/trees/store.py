@@ -28,6 +28,8 @@ from robx.trees.targets import UnknownTarget
 
 FORMAT = 1
 MAGIC = b"robx ensemble %d\n"
+#: What an explainer's file begins with, which has the same ending.
+ZIP = b"PK\3\4"
 #: So often the bytes of a file are in memory while it is read and checked.
 COPIES = 8
 
@@ -54,6 +56,12 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
 
 def save(ensemble: TreeEnsemble, path: Path) -> None:
     """Write the ensemble; the same ensemble gives the same bytes."""
+    with atomically(path, private=False) as temporary:
+        temporary.write_bytes(to_bytes(ensemble))
+
+
+def to_bytes(ensemble: TreeEnsemble) -> bytes:
+    """Give the bytes of an ensemble's file."""
     arrays = {
         name: np.ascontiguousarray(array, dtype=_little_endian(array.dtype.str))
         for name, array in ensemble.arrays().items()
@@ -64,14 +72,22 @@ def save(ensemble: TreeEnsemble, path: Path) -> None:
     }
     body = b"".join(array.tobytes() for array in arrays.values())
     header["digest"] = _digest(header["ensemble"], header["arrays"], body)
-    with atomically(path, private=False) as temporary:
-        temporary.write_bytes(MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body)
+    return MAGIC % FORMAT + json.dumps(header).encode() + b"\n" + body
 
 
 def parse_file(path: Path, budget: Budget) -> TreeEnsemble:
     """Read an ensemble back, and check it as if a stranger had written it."""
-    where = f"The file {path.name}"
     data = budget.read(path)
+    if data.startswith(ZIP):
+        raise InvalidModel(
+            f"The file {path.name} is not an ensemble saved by robx. It begins like a zip file: an "
+            "explainer is read by robx.Explainer.load, or by the command robx show."
+        )
+    return from_bytes(data, f"The file {path.name}", budget)
+
+
+def from_bytes(data: bytes, where: str, budget: Budget) -> TreeEnsemble:
+    """Read what `to_bytes` gave; `where` is what to call it in errors."""
     budget.check_memory(COPIES * len(data), where)
     magic, _, rest = data.partition(b"\n")
     if not magic.startswith(b"robx ensemble "):

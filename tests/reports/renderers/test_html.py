@@ -95,7 +95,7 @@ def test_a_page_is_whole_and_every_id_is_its_own() -> None:
     ]
     linked = [str(a["href"])[1:] for tag, a in page.tags if tag == "a"]
     assert {*named, *linked} <= set(ids)
-    assert len(linked) == 8
+    assert len(linked) == 9
 
 
 def test_headings_go_down_one_level_at_a_time() -> None:

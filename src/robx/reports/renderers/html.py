@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from robx.answers.notebook import isolated
+from robx.metrics import percent
 from robx.reports.figures import counted, number, rounded_down
 from robx.reports.outcomes import outcome_of
 from robx.reports.renderers.pictures import drawn
@@ -79,8 +80,13 @@ def _view(summary: Plain) -> Plain:
         "pictures": pictures,
         "applicants": [_person(row) for row in summary["applicants"]],
         "accepted": _accepted(summary["applicants"]),
+        "privacy": {**summary["privacy"], "rows": _shared(summary["privacy"]["crowds"])},
         "provenance": {**summary["provenance"], "extra": extra(summary["provenance"]["schema"])},
     }
+
+
+def _shared(crowds: list[Plain]) -> list[Plain]:
+    return [{**row, "said": f"{row['answers']:,}", "part": percent(row["share"])} for row in crowds]
 
 
 def _policy(script: str) -> str:

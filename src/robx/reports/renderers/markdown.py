@@ -28,6 +28,7 @@ def as_markdown(summary: Plain) -> str:
         _asked(summary["pictures"]),
         _applicants(summary),
         _settings(summary["settings"]),
+        _privacy(summary["privacy"]),
         _limits(summary["limits"]),
         _provenance(summary["provenance"]),
     ]
@@ -134,6 +135,12 @@ def _settings(settings: Plain) -> list[str]:
         *_pairs(settings["terms"]),
         *_pairs(settings["parameters"]),
     ]
+
+
+def _privacy(privacy: Plain) -> list[str]:
+    rows = [(row["crowd"], row["answers"], percent(row["share"])) for row in privacy["crowds"]]
+    table = [_table(["Crowd of the answer", "Answers", "Share"], rows, {1, 2})] if rows else []
+    return [f"## {PARTS['privacy']}", *map(_text, privacy["words"]), *table]
 
 
 def _limits(limits: list[Plain]) -> list[str]:

@@ -1,0 +1,361 @@
+"""Several ensembles that read the same columns, scored for one point after the other.
+
+A point that differs from the one before in a few columns takes the same way through most trees. So
+of every tree its leaf's value is kept, and which columns its way asked about, one bit a column (of
+more than 64 columns several share a bit). Only trees whose way asked about a column that moved are
+walked again; the sums are made anew, in the order and the precision of each ensemble's source.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from robx.arrays import AnyFloats, AnyInts, Words
+from robx.kernels.compiling import njit
+from robx.kernels.neighbourhood import IDENTITY, ONE_MINUS_SIGMOID, SOFTMAX
+from robx.kernels.trees import exponential
+
+#: Where the parts of a word about a node begin: whether missing values go left, its column, and how
+#: far away its right child is. Before them stands the rank of its threshold.
+MISSING_LEFT, COLUMN, RIGHT = 23, 24, 40
+#: The rank of a missing value, and one that no threshold reaches.
+MISSING, BEYOND = 2**MISSING_LEFT - 1, 2**MISSING_LEFT - 2
+#: What rounding explains in a comparison of margins.
+TINY = 1e-9
+#: Trees that are walked side by side.
+AT_ONCE = 8
+#: More standard deviations than this are as good as any number of them.
+MOST = 1e6
+
+
+class Forests(NamedTuple):
+    """E ensembles with T trees in all, which share their thresholds.
+
+    A value of a column is known by its rank: how many of the thresholds that any of the ensembles
+    has for this column are below it. A comparison is then one of two small whole numbers, and a
+    node is one word.
+
+    Parameters
+    ----------
+    words : (N,) uint64
+        A node: the rank of its threshold, and from `MISSING_LEFT`, `COLUMN` and `RIGHT` on whether
+        missing values go left, its place among the columns, and how far away its right child is.
+        The left child is the next node. A leaf has its number within the tree for a rank, asks
+        about a column that is always `BEYOND`, and has itself for a right child, so that a walk
+        that has ended goes nowhere.
+    leaf_value : (L,) float64
+    root, first_leaf : (T,) int64
+        The first node and the first leaf of each tree.
+    depth : (T,) int64
+    column : (u,) int64
+        The columns that have splits.
+    threshold_start, threshold : (u + 1,) int64, float64
+        The thresholds of each, ascending.
+    category_column, category_first : (B,) int64
+        A split by category is one by a column of its own, whose rank is 0 for categories that go
+        left and 1 for others: of which place in `column` it is about, ascending, and where in
+        `category_bits` its own bits begin. Behind the u columns comes the one of the leaves, and
+        then these.
+    category_bits : (W,) uint64
+    bit : (u + 1 + B,) uint64
+        The bit that says that a tree's way asked about a column.
+    tree_class : (T,) int32
+    first_tree : (E + 1,) int64
+        Where the trees of each ensemble begin.
+    base : (E, C) float64
+        Start of each margin; unused classes are 0.
+    n_classes, link, target, is_single : (E,) int64
+        How the margins of each become a score; whether they are summed in float32.
+    divisor, slope : (E,) float64
+    """
+
+    words: Words
+    leaf_value: AnyFloats
+    root: AnyInts
+    first_leaf: AnyInts
+    depth: AnyInts
+    column: AnyInts
+    threshold_start: AnyInts
+    threshold: AnyFloats
+    category_column: AnyInts
+    category_first: AnyInts
+    category_bits: Words
+    bit: Words
+    tree_class: AnyInts
+    first_tree: AnyInts
+    base: AnyFloats
+    n_classes: AnyInts
+    link: AnyInts
+    target: AnyInts
+    is_single: AnyInts
+    divisor: AnyFloats
+    slope: AnyFloats
+
+
+@njit(nogil=True, cache=True)
+def rank(x: AnyFloats, known: AnyFloats, forests: Forests, ranks: Words) -> None:
+    """Bring the ranks of a point up to date.
+
+    Parameters
+    ----------
+    x : (d,) float64
+        The point, as the model reads it.
+    known : (u,) float64
+        The values of the columns that `ranks` is about; they become those of x.
+    forests : Forests
+    ranks : (u + 1 + B,) uint64
+    """
+    column, start, threshold = forests.column, forests.threshold_start, forests.threshold
+    category_column, category_first = forests.category_column, forests.category_first
+    category_bits, six, bits = forests.category_bits, np.uint64(6), np.uint64(63)
+    n_columns, n_categories, at = column.shape[0], category_column.shape[0], 0
+    for u in range(n_columns):
+        value = x[column[u]]
+        first = at
+        while at < n_categories and category_column[at] == u:
+            at += 1
+        if value == known[u] or (value != value and known[u] != known[u]):
+            continue
+        known[u] = value
+        for k in range(first, at):
+            where = n_columns + 1 + k
+            if value != value:
+                ranks[where] = np.uint64(MISSING)
+                continue
+            code = np.uint64(value)
+            word = category_bits[np.uint64(category_first[k]) + (code >> six)]
+            ranks[where] = np.uint64(1) - ((word >> (code & bits)) & np.uint64(1))
+        if value != value:
+            ranks[u] = np.uint64(MISSING)
+            continue
+        low, high = start[u], start[u + 1]
+        while low < high:
+            middle = (low + high) >> 1
+            if threshold[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        ranks[u] = np.uint64(low - start[u])
+
+
+@njit(nogil=True, cache=True)
+def walk_again(
+    ranks: Words,
+    moved: np.uint64,
+    first: int,
+    last: int,
+    words: Words,
+    leaf_value: AnyFloats,
+    root: AnyInts,
+    first_leaf: AnyInts,
+    depth: AnyInts,
+    bit: Words,
+    leaf: AnyFloats,
+    way: Words,
+    kept_way: Words,
+    changed: AnyInts,
+    count: int,
+    at: Words,
+) -> int:
+    """Find the leaves of some trees whose way asked about a column that moved.
+
+    A few trees are walked side by side, so that one need not wait for the other, and nothing
+    branches: which way a point goes cannot be guessed.
+
+    Parameters
+    ----------
+    ranks : (u + 1 + B,) uint64
+        The point, as `rank` writes it.
+    moved : uint64
+        Bits of the columns that differ from the point before.
+    first, last : int
+        Which trees.
+    words, leaf_value, root, first_leaf, depth, bit
+        See `Forests`.
+    leaf, way : (T,) float64, (T,) uint64
+        Values and ways of this point: written for trees that are walked.
+    kept_way : (T,) uint64
+        Ways of the point before.
+    changed : (T + 1,) int64
+        Receives the trees that were walked, from `count` on.
+    at : (2 * AT_ONCE,) uint64
+        Written over.
+
+    Returns
+    -------
+    int
+        The new count.
+    """
+    one, low, column = np.uint64(1), np.uint64(MISSING), np.uint64(2 ** (RIGHT - COLUMN) - 1)
+    to_missing, to_column = np.uint64(MISSING_LEFT), np.uint64(COLUMN)
+    to_right = np.uint64(RIGHT)
+    known = count
+    for tree in range(first, last):
+        changed[count] = tree  # overwritten by the next if it is not wanted
+        count += kept_way[tree] & moved != 0
+    for begin in range(known, count, AT_ONCE):
+        n = min(AT_ONCE, count - begin)
+        steps = 0
+        for q in range(n):
+            tree = changed[begin + q]
+            at[q], at[AT_ONCE + q] = np.uint64(root[tree]), np.uint64(0)
+            steps = max(steps, depth[tree])
+        for _ in range(steps):
+            for q in range(n):
+                node = at[q]
+                word = words[node]
+                u = (word >> to_column) & column
+                value = ranks[u]
+                at[AT_ONCE + q] |= bit[u]
+                left = np.uint64(value <= word & low)
+                left |= np.uint64(value == low) & (word >> to_missing) & one
+                right = word >> to_right
+                at[q] = node + left + right * (one - left)
+        for q in range(n):
+            tree = changed[begin + q]
+            number = np.uint64(first_leaf[tree]) + (words[at[q]] & low)
+            leaf[tree], way[tree] = leaf_value[number], at[AT_ONCE + q]
+    return count
+
+
+@njit(nogil=True, cache=True)
+def linked(total: float, is_single: int, divisor: float, slope: float, link: int) -> float:
+    """Turn a sum of leaf values into a score, in the precision of its source."""
+    if is_single:
+        short = np.float32(total)
+        if divisor != 1:
+            short /= np.float32(divisor)
+        if slope != 1:
+            short *= np.float32(slope)
+        if link == IDENTITY:
+            return float(short)
+        decay = np.float32(exponential(-np.float64(short)))  # `float` leaves it short once compiled
+        chance = np.float32(1) / (np.float32(1) + decay)
+        return float(np.float32(1) - chance if link == ONE_MINUS_SIGMOID else chance)
+    if divisor != 1:
+        total /= divisor
+    if slope != 1:
+        total *= slope
+    if link == IDENTITY:
+        return total
+    likely = 1 / (1 + exponential(-total))
+    return 1 - likely if link == ONE_MINUS_SIGMOID else likely
+
+
+@njit(nogil=True, cache=True)
+def _of_classes(e: int, forests: Forests, leaf: AnyFloats) -> float:
+    """Score of an ensemble that has several margins."""
+    target = forests.target[e]
+    sums = forests.base[e, : forests.n_classes[e]].copy()
+    for tree in range(forests.first_tree[e], forests.first_tree[e + 1]):
+        c = forests.tree_class[tree]
+        added = sums[c] + leaf[tree]
+        sums[c] = float(np.float32(added)) if forests.is_single[e] else added
+    below = 0.0
+    for c in range(sums.shape[0]):
+        apart = (sums[c] - sums[target]) / forests.divisor[e] * forests.slope[e]
+        below += exponential(apart)
+    return 1 / below
+
+
+@njit(nogil=True, cache=True)
+def scores_again(
+    ranks: Words,
+    moved: np.uint64,
+    n: int,
+    forests: Forests,
+    leaf: AnyFloats,
+    way: Words,
+    kept_way: Words,
+    changed: AnyInts,
+    count: int,
+    at: Words,
+    threshold: float,
+    min_margin: float,
+    scores: AnyFloats,
+) -> tuple[int, bool]:
+    """Score a point with ensembles, as long as it can still be robust.
+
+    The first, the model, must accept it. The others, retrained models, must have a margin: after
+    each it is known how high their mean can still get, if all others give 1, and how small the
+    deviation, if they agree with the mean so far.
+
+    Parameters
+    ----------
+    ranks, moved, leaf, way, kept_way, changed, count, at
+        See `walk_again`.
+    n : int
+        How many of the ensembles to ask.
+    threshold, min_margin : float
+        See `margin`.
+    scores : (E,) float64
+
+    Returns
+    -------
+    int, bool
+        The new count, and whether the point is accepted and has the margin.
+    """
+    words, leaf_value, bit = forests.words, forests.leaf_value, forests.bit
+    root, first_leaf, depth = forests.root, forests.first_leaf, forests.depth
+    first_tree, base, link = forests.first_tree, forests.base, forests.link
+    is_single, divisor, slope = forests.is_single, forests.divisor, forests.slope
+    mean, squares = 0.0, 0.0
+    for e in range(n):
+        begin, end = first_tree[e], first_tree[e + 1]
+        count = walk_again(
+            ranks, moved, begin, end, words, leaf_value, root, first_leaf, depth, bit, leaf, way,
+            kept_way, changed, count, at,
+        )  # fmt: skip
+        if link[e] == SOFTMAX:
+            score = _of_classes(e, forests, leaf)
+        elif is_single[e]:
+            short = np.float32(base[e, 0])
+            for tree in range(begin, end):
+                short += np.float32(leaf[tree])
+            score = linked(float(short), 1, divisor[e], slope[e], link[e])
+        else:
+            total = base[e, 0]
+            for tree in range(begin, end):
+                total += leaf[tree]
+            score = linked(total, 0, divisor[e], slope[e], link[e])
+        scores[e] = score
+        if e == 0:
+            if not score > threshold:
+                return count, False
+            continue
+        away = score - mean
+        mean += away / e
+        squares += away * (score - mean)
+        most = (mean * e + (n - 1 - e)) / (n - 1) - threshold
+        if n > 2 and most < min_margin * math.sqrt(max(squares, 0.0) / (n - 2)) - TINY:
+            return count, False
+    return count, n == 1 or margin(scores[1:n], threshold) >= min_margin
+
+
+@njit(nogil=True, cache=True)
+def margin(scores: AnyFloats, threshold: float) -> float:
+    """How many standard deviations the mean of some scores is above a threshold."""
+    n = scores.shape[0]
+    mean = 0.0
+    for score in scores:
+        mean += score
+    mean /= n
+    squares = 0.0
+    for score in scores:
+        squares += (score - mean) * (score - mean)
+    above, spread = mean - threshold, math.sqrt(squares / (n - 1))
+    if above == 0:
+        return 0.0
+    if spread == 0:
+        return MOST if above > 0 else -MOST
+    return float(min(max(above / spread, -MOST), MOST))
+
+
+@njit(nogil=True, cache=True)
+def margins(scores: AnyFloats, threshold: float, out: AnyFloats) -> None:
+    """Write the margin of each row of scores, (n, models)."""
+    for i in range(scores.shape[0]):
+        out[i] = margin(scores[i], threshold)

@@ -1,0 +1,170 @@
+"""Scores of points by `robx.kernels.forests`, which `make test-all` also runs without the JIT."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+
+import robx
+from families import TREES, family
+from retrained_cases import retrained
+from robx.kernels.forests import AT_ONCE, BEYOND, Forests, margin, rank, scores_again
+from robx.trees import TreeEnsemble
+from robx.trees.forests import make_forests
+from speed import tries
+
+Floats = NDArray[np.float64]
+#: Every tree family, and those whose zeros mean "missing".
+FAMILIES = [*TREES, "xgboost-zero", "lightgbm-zero"]
+EVERYTHING = ~np.uint64(0)
+
+
+class Scorer:
+    """Scores one point after the other, from what is known of the last that was kept."""
+
+    def __init__(self, ensembles: list[TreeEnsemble]) -> None:
+        made = make_forests(ensembles)
+        assert made is not None
+        self.forests: Forests = made
+        n_trees, n_columns = len(made.root), len(made.column)
+        self.known, self.ranks = np.full(n_columns, np.inf), np.full(len(made.bit), BEYOND, "u8")
+        self.leaf, self.kept_leaf = np.zeros(n_trees), np.zeros(n_trees)
+        self.way, self.kept_way = np.zeros(n_trees, "u8"), np.full(n_trees, EVERYTHING)
+        self.point = np.full(len(ensembles[0].columns), np.inf)
+        self.changed, self.at = np.zeros(n_trees + 1, np.int64), np.zeros(2 * AT_ONCE, "u8")
+
+    def moved(self, point: Floats) -> np.uint64:
+        differ = (point != self.point) & ~(np.isnan(point) & np.isnan(self.point))
+        bits = np.uint64(1) << (np.flatnonzero(differ) % 64).astype(np.uint64)
+        return np.uint64(np.bitwise_or.reduce(bits, initial=np.uint64(0)))
+
+    def scores(
+        self, point: Floats, *, threshold: float = -1.0, least: float = -np.inf, keep: bool = True
+    ) -> tuple[Floats, bool, int]:
+        """Scores, whether the point has the margin, and how many trees were walked."""
+        out = np.full(len(self.forests.link), np.nan)
+        rank(point, self.known, self.forests, self.ranks)
+        count, good = scores_again(
+            self.ranks, self.moved(point), len(out), self.forests, self.leaf, self.way,
+            self.kept_way, self.changed, 0, self.at, threshold, least, out,
+        )  # fmt: skip
+        walked = self.changed[:count]
+        if keep:
+            self.kept_leaf[walked], self.kept_way[walked] = self.leaf[walked], self.way[walked]
+            self.point = point.copy()
+        else:
+            self.leaf[walked], self.way[walked] = self.kept_leaf[walked], self.kept_way[walked]
+        return out, bool(good), int(count)
+
+
+@cache
+def ensembles_of(name: str) -> list[TreeEnsemble]:
+    """A family's model and some that were trained again, as far as they read the same numbers."""
+    case = family(name)
+    problem = case.problem()
+    panel = robx.Frugal(models=retrained(name)).test(problem).panel
+    assert problem.view.trees is not None
+    assert panel is not None
+    return [problem.view.trees, *panel.alike.values()]
+
+
+def rows_of(ensemble: TreeEnsemble, X: Any, n: int, seed: int = 0) -> Floats:
+    """Random rows: seen values, thresholds, one step beside them, missing and unseen ones."""
+    rng, d = np.random.default_rng(seed), len(ensemble.columns)
+    seen = ensemble.read(X)
+    out = seen[rng.integers(0, len(seen), (n, d)), np.arange(d)]
+    for j, column in enumerate(ensemble.columns):
+        if column.is_category:
+            out[:, j] = rng.integers(0, column.n_codes + 1, n)  # the last is for what is unseen
+            if column.unseen_is_missing:
+                out[out[:, j] == column.n_codes, j] = np.nan
+        elif len(cuts := ensemble.split_threshold[ensemble.split_feature == j]):
+            at, kind = cuts[rng.integers(0, len(cuts), n)], rng.integers(0, 8, n)
+            out[:, j] = np.where(kind == 0, at, out[:, j])
+            out[:, j] = np.where(kind == 1, np.nextafter(at, np.inf), out[:, j])
+            out[:, j] = np.where(kind == 2, np.nextafter(at, -np.inf), out[:, j])
+            out[:, j] = np.where(kind == 3, 10.0 ** rng.uniform(3, 30, n), out[:, j])
+            out[:, j] = np.where(kind == 4, -(10.0 ** rng.uniform(3, 30, n)), out[:, j])
+        if rng.random() < 0.7:
+            out[rng.random(n) < 0.1, j] = np.nan
+    return out
+
+
+def assert_scores(found: Floats, ensembles: list[TreeEnsemble], rows: Floats) -> None:
+    expected = np.array([e.score_matrix(rows) for e in ensembles]).T
+    for k, e in enumerate(ensembles):
+        if e.link == "softmax":
+            np.testing.assert_allclose(found[:, k], expected[:, k], rtol=0, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(found[:, k], expected[:, k])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_scores_are_those_of_the_ensembles(name: str) -> None:
+    ensembles = ensembles_of(name)
+    rows = rows_of(ensembles[0], family(name).X, tries(150, 60))
+    found = np.array([Scorer(ensembles).scores(row)[0] for row in rows])
+    assert_scores(found, ensembles, rows)
+    assert len(np.unique(found[:, 0])) > 5
+    assert any(len(set(row)) > 2 for row in found)  # the models differ
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_points_that_differ_in_a_column_are_scored_from_the_ones_before(name: str) -> None:
+    ensembles = ensembles_of(name)
+    n = tries(150, 80)
+    values = rows_of(ensembles[0], family(name).X, n + 1, seed=1)
+    rng, scorer = np.random.default_rng(2), Scorer(ensembles)
+    point, rows, found, walked = values[n], [], [], []
+    scorer.scores(point)
+    for step in range(n):
+        new, j = point.copy(), rng.integers(len(point))
+        new[j] = values[step, j]
+        scores, good, count = scorer.scores(new, keep=bool(step % 3))
+        assert good
+        rows.append(new)
+        found.append(scores)
+        walked.append(count)
+        point = new if step % 3 else point
+    assert_scores(np.array(found), ensembles, np.array(rows))
+    assert np.mean(walked) < 0.5 * len(scorer.leaf)
+    fresh = np.array([Scorer(ensembles).scores(row)[0] for row in rows])
+    np.testing.assert_array_equal(np.array(found), fresh)
+
+
+@pytest.mark.parametrize("name", ["xgboost", "forest", "xgboost-3"])
+def test_what_is_given_up_early_could_not_have_had_the_margin(name: str) -> None:
+    ensembles = ensembles_of(name)
+    rows = rows_of(ensembles[0], family(name).X, tries(150, 60), seed=3)
+    scores = np.array([e.score_matrix(rows) for e in ensembles]).T
+    scorer, early = Scorer(ensembles), 0
+    for least in (-np.inf, 0.0, 0.5, 2.0):
+        for row, known in zip(rows, scores, strict=True):
+            expected = known[0] > 0.5 and margin(known[1:], 0.5) >= least
+            found, good, _ = scorer.scores(row, threshold=0.5, least=least, keep=False)
+            early += bool(np.isnan(found).any())
+            assert good == expected or abs(margin(known[1:], 0.5) - least) < 1e-5
+    assert early > len(rows) // 4
+
+
+def test_columns_beyond_64_share_their_bits() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 130)).round(1)
+    forest = RandomForestClassifier(8, max_depth=4, random_state=0).fit(X, X[:, 0] > X[:, 64])
+    ensemble = robx.import_model(forest).trees
+    assert ensemble is not None
+    scorer, point = Scorer([ensemble]), X[0].copy()
+    for j in rng.integers(0, 130, tries(150, 100)):
+        point[j] = rng.random()
+        assert scorer.scores(point)[0][0] == ensemble.score_matrix(point[None])[0]
+
+
+def test_too_many_columns_for_a_word_are_not_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    ensemble = ensembles_of("tree")[0]
+    monkeypatch.setattr("robx.trees.forests.BEYOND", len(ensemble.split_threshold) // 2)
+    assert make_forests([ensemble]) is None

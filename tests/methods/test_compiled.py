@@ -1,0 +1,164 @@
+"""The compiled search and its readable twin give the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import robx
+from families import TREES, family
+from retrained_cases import retrained
+from robx.methods.compiled import CompiledSearch
+from speed import slow_but, tries
+from strategies import random_schema
+
+NOISE = robx.Noise(n_draws=64, staged=False)
+#: Every tree family, and those whose zeros mean "missing", or whose columns go together.
+FAMILIES = [*TREES, "together", "xgboost-zero", "lightgbm-zero"]
+
+
+def readable(
+    method: robx.Method, problem: robx.Problem, X: Any, monkeypatch: pytest.MonkeyPatch
+) -> robx.Counterfactuals:
+    """Answers of the search in Python."""
+    with monkeypatch.context() as patch:
+        patch.setattr(CompiledSearch, "of", lambda *_: None)
+        return method.explain(problem.renewed(), X)
+
+
+def assert_alike(one: robx.Counterfactuals, two: robx.Counterfactuals) -> None:
+    assert one.status.tolist() == two.status.tolist()
+    assert one.cost.tolist() == two.cost.tolist()
+    assert one.changes == two.changes
+    assert [r.split(" nearest rows")[-1] for r in one.reason] == [
+        r.split(" nearest rows")[-1] for r in two.reason
+    ]
+    np.testing.assert_array_equal(one.stability, two.stability)
+
+
+@pytest.mark.parametrize("name", slow_but(["xgboost", "forest", "together"], FAMILIES))
+@pytest.mark.parametrize("norm", [1, 2])
+def test_frugal_answers_alike(
+    name: str, norm: robx.schema.Norm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = family(name)
+    problem = case.problem()
+    for models in ((), retrained(name)):
+        method = robx.Frugal(models=models, noise=NOISE, norm=norm)
+        assert CompiledSearch.of(method.test(problem), norm) is not None
+        compiled = method.explain(problem, case.applicants)
+        assert compiled.ok.sum() > 10
+        assert_alike(compiled, readable(method, problem, case.applicants, monkeypatch))
+
+
+@pytest.mark.parametrize("name", slow_but(["xgboost", "together"], FAMILIES))
+def test_both_keep_any_schema(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, found = family(name), 0
+    for seed in range(tries(6, 4)):
+        rng = np.random.default_rng(seed)
+        schema = random_schema(case.problem().schema, case.X, rng)
+        problem = case.problem(schema=schema)
+        limit = None if seed % 3 else 2
+        method = robx.Frugal(models=retrained(name), noise=NOISE, max_changes=limit)
+        if CompiledSearch.of(method.test(problem), 1) is None:
+            continue
+        compiled = method.explain(problem, case.applicants)
+        found += int(compiled.ok.sum())
+        assert_alike(compiled, readable(method, problem, case.applicants, monkeypatch))
+    assert found > 10
+
+
+def test_effects_and_relations_are_kept_by_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = family("forest")
+    schema = case.problem().schema.override(
+        {"age": {"change": "increase"}},
+        effects={"age": "2 * savings", "debts": "-0.5*savings"},
+        relations=["savings <= 0.2*income"],
+    )
+    problem = case.problem(schema=schema)
+    method = robx.Frugal(models=retrained("forest"), noise=NOISE)
+    compiled = method.explain(problem, case.applicants)
+    before, after = case.applicants["age"], compiled.points["age"]
+    assert (after.to_numpy() != before.to_numpy()).any()
+    assert_alike(compiled, readable(method, problem, case.applicants, monkeypatch))
+
+
+def test_a_budget_of_tests_is_spent_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = family("xgboost")
+    costs = []
+    for most in (0, 7, 40, 2000):
+        problem = case.problem()
+        method = robx.Frugal(models=retrained("xgboost"), noise=NOISE, max_tests=most)
+        compiled = method.explain(problem, case.applicants)
+        assert_alike(compiled, readable(method, problem, case.applicants, monkeypatch))
+        costs.append(compiled.cost.sum())
+    assert costs[0] > costs[1] > costs[2] > costs[3]
+
+
+def test_a_batch_and_one_by_one_are_the_same() -> None:
+    case = family("xgboost")
+    method = robx.Frugal(models=retrained("xgboost"), noise=NOISE)
+    problem = case.problem()
+    batch = method.explain(problem, case.applicants)
+    for i in range(len(batch)):
+        one = method.explain(problem, case.applicants.iloc[[i]])
+        pd.testing.assert_frame_equal(one.points, batch.points.iloc[[i]])
+
+
+def test_many_columns_share_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 150)).round(2)
+    y = X[:, 0] + X[:, 64] + X[:, 128] > 1.5
+    forest = RandomForestClassifier(20, max_depth=4, random_state=0)
+    models = list(robx.retrainings(forest, X, y, 4))
+    problem = robx.Problem(forest.fit(X, y), X)
+    method = robx.Frugal(models=models, noise=NOISE, realism=None)
+    people = X[forest.predict_proba(X)[:, 1] < 0.5][:10]
+    assert_alike(method.explain(problem, people), readable(method, problem, people, monkeypatch))
+
+
+def arrays_of(record: Any) -> Iterator[Any]:
+    for value in record:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif hasattr(value, "_fields"):
+            yield from arrays_of(value)
+
+
+def test_arrays_lie_row_after_row() -> None:
+    """Another order is another type, for which everything is compiled again: a minute."""
+    case = family("together")
+    search = CompiledSearch.of(robx.Frugal(noise=NOISE).test(case.problem()), 1)
+    assert search is not None
+    arrays = list(arrays_of((search.conditions, search.support, search.asked)))
+    assert len(arrays) > 60
+    assert all(array.flags.c_contiguous for array in arrays)
+
+
+def test_what_cannot_be_laid_out_is_searched_in_python() -> None:
+    case = family("pipeline")
+    method = robx.Frugal(noise=NOISE)
+    assert CompiledSearch.of(method.test(case.problem()), 1) is None
+    forest = robx.Frugal(noise=NOISE, realism="forest")
+    assert CompiledSearch.of(forest.test(family("forest").problem()), 1) is None
+
+
+def test_points_are_accepted_as_stable_as_everywhere() -> None:
+    """What passes in the compiled search is as stable as `robx` measures, to the last bit."""
+    case = family("xgboost")
+    problem = case.problem()
+    method = robx.Frugal(models=retrained("xgboost"), noise=NOISE)
+    test = method.test(problem)
+    answer = method.explain(problem, case.applicants)
+    points = problem.read(answer.points).matrix[answer.ok]
+    typical = test.outliers is not None and test.outliers(points) <= test.max_outlier_score
+    assert np.mean(typical) > 0.5
+    assert (problem.gate.stability(points, NOISE).value >= test.stable.tau).all()
+    assert test.panel is not None
+    assert (test.panel.margins(points) >= test.min_margin).all()
