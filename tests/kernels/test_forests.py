@@ -36,6 +36,7 @@ class Scorer:
         self.leaf, self.kept_leaf = np.zeros(n_trees), np.zeros(n_trees)
         self.way, self.kept_way = np.zeros(n_trees, "u8"), np.full(n_trees, EVERYTHING)
         self.point = np.full(len(ensembles[0].columns), np.inf)
+        self.turn = np.arange(len(ensembles))
         self.changed, self.at = np.zeros(n_trees + 1, np.int64), np.zeros(2 * AT_ONCE, "u8")
 
     def moved(self, point: Floats) -> np.uint64:
@@ -51,7 +52,7 @@ class Scorer:
         rank(point, self.known, self.forests, self.ranks)
         count, good = scores_again(
             self.ranks, self.moved(point), len(out), self.forests, self.leaf, self.way,
-            self.kept_way, self.changed, 0, self.at, threshold, least, out,
+            self.kept_way, self.changed, 0, self.at, threshold, least, self.turn, out,
         )  # fmt: skip
         walked = self.changed[:count]
         if keep:

@@ -275,13 +275,15 @@ def scores_again(
     at: Words,
     threshold: float,
     min_margin: float,
+    turn: AnyInts,
     scores: AnyFloats,
 ) -> tuple[int, bool]:
     """Score a point with ensembles, as long as it can still be robust.
 
     The first, the model, must accept it. The others, retrained models, must have a margin: after
-    each it is known how high their mean can still get, if all others give 1, and how small the
-    deviation, if they agree with the mean so far.
+    each it is known how high that can still get. Those that decided it when a point was given up
+    are asked before the others from then on: the model, or the lowest and the highest of the
+    retrained ones. This changes how soon, and not which, points are given up.
 
     Parameters
     ----------
@@ -291,7 +293,10 @@ def scores_again(
         How many of the ensembles to ask.
     threshold, min_margin : float
         See `margin`.
+    turn : (E,) int64
+        The ensembles in the order in which they are asked.
     scores : (E,) float64
+        Receives the scores; NaN of those that were not asked.
 
     Returns
     -------
@@ -302,8 +307,10 @@ def scores_again(
     root, first_leaf, depth = forests.root, forests.first_leaf, forests.depth
     first_tree, base, link = forests.first_tree, forests.base, forests.link
     is_single, divisor, slope = forests.is_single, forests.divisor, forests.slope
-    mean, squares = 0.0, 0.0
-    for e in range(n):
+    scores[:] = math.nan
+    mean, squares, k, lowest, highest = 0.0, 0.0, 0, -1, -1
+    for place in range(n):
+        e = turn[place]
         begin, end = first_tree[e], first_tree[e + 1]
         count = walk_again(
             ranks, moved, begin, end, words, leaf_value, root, first_leaf, depth, bit, leaf, way,
@@ -324,15 +331,56 @@ def scores_again(
         scores[e] = score
         if e == 0:
             if not score > threshold:
+                _ask_first(0, turn)
                 return count, False
             continue
+        k += 1
         away = score - mean
-        mean += away / e
+        mean += away / k
         squares += away * (score - mean)
-        most = (mean * e + (n - 1 - e)) / (n - 1) - threshold
-        if n > 2 and most < min_margin * math.sqrt(max(squares, 0.0) / (n - 2)) - TINY:
+        lowest = e if lowest < 0 or score < scores[lowest] else lowest
+        highest = e if highest < 0 or score > scores[highest] else highest
+        if best_excess(mean, squares, k, n - 1, threshold, min_margin) < -TINY:
+            _ask_first(highest, turn)
+            _ask_first(lowest, turn)
             return count, False
     return count, n == 1 or margin(scores[1:n], threshold) >= min_margin
+
+
+@njit(nogil=True, cache=True)
+def _ask_first(e: int, turn: AnyInts) -> None:
+    """Put an ensemble before all others."""
+    before = e
+    for place in range(turn.shape[0]):
+        here = turn[place]
+        turn[place] = before
+        before = here
+        if here == e:
+            return
+
+
+@njit(nogil=True, cache=True)
+def best_excess(
+    mean: float, squares: float, k: int, n: int, threshold: float, min_margin: float
+) -> float:
+    """How far n scores can get above the threshold, less `min_margin` of their deviations.
+
+    Parameters
+    ----------
+    mean, squares : float
+        Of k scores that are known: their mean, and the sum of squared differences from it.
+    """
+    if n < 2 or min_margin == -math.inf:
+        return math.inf
+    # The others do best if they are equal: all above the mean by `up`, from 0 to 1 - mean, where
+    # what the mean gains and what the deviation costs are in balance.
+    rest, up = n - k, 1 - mean
+    weight = rest * k / n
+    balance = (min_margin * k) ** 2 - (n - 1) * weight
+    if min_margin > 0 and balance > 0:
+        up = min(up, math.sqrt((n - 1) * max(squares, 0.0) / balance))
+    deviation = math.sqrt((max(squares, 0.0) + weight * up * up) / (n - 1))
+    return mean + rest * up / n - threshold - min_margin * deviation
 
 
 @njit(nogil=True, cache=True)

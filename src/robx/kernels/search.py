@@ -37,12 +37,19 @@ from robx.kernels.trial import (
     passes,
 )
 
-#: The state of a row that passes as it is.
-PASSES = 1
+#: The state of a row that passes as it is, and of one that does not.
+PASSES, FAILS = 1, 2
+#: Orders in which rows are looked at: the nearest first; those that pass as they are before all
+#: others; or these alone.
+ANY, SURE_FIRST, SURE = range(3)
 #: What became of a search: nothing in the whole support, an answer, or nothing within the limit.
 NOTHING, FOUND, GIVEN_UP = range(3)
 #: Neighbours to ask for at a time at most.
 MOST_PAGE = 1024
+#: Rows that are looked at in any case, if fewer pass than are wanted.
+LEAST_ROWS = 40
+#: Rows that do not pass as they are, and are looked at once none of the others was found.
+MOST_OTHERS = 500
 #: Starts that are pulled to the end.
 FINALISTS = 2
 #: Parts of what undoing a change saves that another feature may take up.
@@ -83,8 +90,8 @@ class Settings(NamedTuple):
     ----------
     n_targets, max_tries : int
         Rows to walk to, and to look at.
-    is_sure_only : bool
-        Whether rows that do not pass as they are are left out altogether.
+    order : int
+        `ANY`, `SURE_FIRST` or `SURE`.
     step, n_steps
         Share of the remaining way that one step goes, and how many steps a walk has.
     halvings, max_tests, most_changes : int
@@ -94,7 +101,7 @@ class Settings(NamedTuple):
 
     n_targets: int
     max_tries: int
-    is_sure_only: bool
+    order: int
     step: float
     n_steps: int
     halvings: int
@@ -191,8 +198,9 @@ def nearest_passing(
 ) -> tuple[int, int, int, bool]:
     """Find the nearest rows that pass once they fit the applicant.
 
-    Rows that pass as they are come first; others are looked at only if none of them is found.
-    Returns how many there are, `NOTHING` or `GIVEN_UP`, the number of rows that were looked at, and
+    But for `ANY`, the search ends with the page in which the first was found, if `LEAST_ROWS` were
+    looked at. By `SURE_FIRST`, some of the other rows are looked at if none that passes as it is
+    was found. Returns how many there are, `NOTHING` or `GIVEN_UP`, the number of rows that were looked at, and
     whether none of them was accepted.
     """
     n, d = support.rows.shape
@@ -211,7 +219,12 @@ def nearest_passing(
     wanted, point, spare = np.empty((1, d)), np.empty((1, d)), np.empty((1, d))
     found, tried, none_above, outcome = 0, 0, not is_plain, NOTHING
     for others in range(2):
-        skip = (state == PASSES) == (others == 1)
+        if settings.order == ANY:  # what is known of a row counts for those who may have it
+            skip = (state == FAILS) & is_plain
+        else:
+            skip = (state == PASSES) == (others == 1)
+        if others == 1:
+            most = min(most, MOST_OTHERS)
         after_raw[0], after_row[0] = -1.0, -1
         page, looked_at, is_at_end = min(2 * n_wanted + 2, n), 0, n == 0
         while found < n_wanted and not is_at_end:
@@ -239,7 +252,7 @@ def nearest_passing(
                     passed = state[row] == PASSES
                 else:
                     passed = passes(point[0], i, people, conditions, asked, trial)
-                    none_above = none_above and not trial.scores[0] > asked.threshold
+                    none_above = none_above and trial.scores[0] <= asked.threshold
                 for k in range(found):  # rows that differ in what cannot change are one point
                     passed = passed and not same_point(out[k], point[0])
                 if passed:
@@ -247,8 +260,10 @@ def nearest_passing(
                     found += 1
             after_raw[0], after_row[0] = raw[0, -1], rows[0, -1]
             page = min(3 * page, MOST_PAGE, n, max(most - looked_at, 1))
+            if settings.order != ANY and found > 0 and looked_at >= LEAST_ROWS:
+                break
         tried += looked_at
-        if found > 0 or settings.is_sure_only:
+        if found > 0 or settings.order != SURE_FIRST or is_plain:  # no other row passes as it is
             break
     return found, outcome, tried, none_above
 

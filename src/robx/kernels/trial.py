@@ -124,7 +124,7 @@ class Trial(NamedTuple):
         The values that were last ranked, and their ranks: see `robx.kernels.forests`.
     score_numbers, noise_numbers : (d,) float64
         The points that S and N are about.
-    leaf, kept_leaf, way, kept_way, changed, at
+    leaf, kept_leaf, way, kept_way, changed, at, turn
         S: see `robx.kernels.forests`.
     scores : (E,) float64
     place, kept_place : (c,) float64
@@ -161,6 +161,7 @@ class Trial(NamedTuple):
     kept_way: Words
     changed: AnyInts
     at: Words
+    turn: AnyInts
     scores: AnyFloats
     place: AnyFloats
     kept_place: AnyFloats
@@ -210,6 +211,7 @@ def new_trial(asked: Asked, d: int) -> Trial:
         np.full(n_trees, everything),
         np.empty(n_trees + 1, np.int64),
         np.empty(2 * TREES_AT_ONCE, np.uint64),
+        np.arange(asked.forests.base.shape[0]),
         np.empty(asked.forests.base.shape[0]),
         np.empty(n_coordinates),
         np.zeros(n_coordinates),
@@ -344,7 +346,7 @@ def _scores(n: int, asked: Asked, trial: Trial) -> bool:
     trial.counts[CHANGED], is_robust = scores_again(
         trial.ranks, moved, n, asked.forests, trial.leaf, trial.way, trial.kept_way,
         trial.changed, trial.counts[CHANGED], trial.at, asked.threshold, asked.min_margin,
-        trial.scores,
+        trial.turn, trial.scores,
     )  # fmt: skip
     return is_robust
 

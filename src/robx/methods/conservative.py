@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Bools, Floats
+from robx.kernels.search import ANY, FAILS, MOST_OTHERS, PASSES, SURE, SURE_FIRST
 from robx.methods.base import Method, check_noise
-from robx.methods.neighbours import Neighbours, nearest_points, report
+from robx.methods.neighbours import Neighbours, nearest_points, report, takes_rows
 from robx.methods.point_tests import (
     PointTest,
     StabilityTest,
@@ -29,8 +30,8 @@ from robx.schema import Norm
 
 #: Which rows of the support come first: see `passing_points`.
 RowOrder = Literal["any", "sure first", "sure"]
-#: What is known of a row of the support.
-PASSES, FAILS = 1, 2
+#: The same for the compiled search.
+ORDERS: dict[RowOrder, int] = {"any": ANY, "sure first": SURE_FIRST, "sure": SURE}
 #: How many accepted points are measured where none passed the test.
 SEEN = 64
 
@@ -107,8 +108,8 @@ def passing_points(
     """Find the nearest accepted points that pass a test.
 
     What is found out about a row of the support, as it is, is kept for everybody. With the order
-    "sure first", rows that are known to pass as they are come before all others, which are looked
-    at only for those who find nothing among them; with "sure" they are not looked at.
+    "sure first", rows that are known to pass as they are come before all others, of which the
+    nearest are looked at for those who find nothing among them; with "sure" they are not looked at.
     """
     problem = test.problem
     state = tested_rows(test)
@@ -124,7 +125,9 @@ def passing_points(
         out[own] = test(points[own])
         return np.asarray(out)
 
-    def search(people: Applicants, start: Floats, skip: Callable[[], Bools]) -> Neighbours:
+    def search(
+        people: Applicants, start: Floats, skip: Callable[[], Bools], most: int = max_tries
+    ) -> Neighbours:
         return nearest_points(
             problem,
             people,
@@ -134,8 +137,8 @@ def passing_points(
             cutoff=problem.threshold,
             test=passes,
             skip=skip,
-            skips_for_all=order != "any",
-            max_tries=max_tries,
+            is_brief=order != "any",
+            max_tries=most,
         )
 
     if order == "any":
@@ -144,7 +147,9 @@ def passing_points(
     if order == "sure":
         return near
     rest = np.flatnonzero([not points for points in near.points])
-    near.put(rest, search(applicants.take(rest), start[rest], lambda: state == PASSES))
+    rest = rest[~takes_rows(problem, applicants.take(rest))]  # others know that no other row passes
+    most = min(max_tries, MOST_OTHERS)
+    near.put(rest, search(applicants.take(rest), start[rest], lambda: state == PASSES, most))
     return near
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Bools, Floats, Ints, same_rows
+from robx.kernels.search import LEAST_ROWS
 from robx.problem import Applicants, Problem, Refusal, SearchResult
 from robx.schema import Norm
 
@@ -70,6 +71,7 @@ class _Walk:
     n_wanted: int
     cutoff: float
     test: RowTest | None
+    is_brief: bool
 
 
 def nearest_points(
@@ -82,7 +84,7 @@ def nearest_points(
     cutoff: float,
     test: RowTest | None = None,
     skip: Callable[[], Bools] | None = None,
-    skips_for_all: bool = False,
+    is_brief: bool = False,
     max_tries: int = 10_000,
 ) -> Neighbours:
     """Walk through the support from near to far until enough points pass.
@@ -103,8 +105,10 @@ def nearest_points(
     skip : function, optional
         Gives the rows that are known not to pass, as they are; asked again for every page. Unless
         given, those that score no more than `cutoff`.
-    skips_for_all : bool
-        Whether these rows are left out also for applicants who cannot have rows as they are.
+    is_brief : bool
+        Whether these rows are left out also for applicants who cannot have rows as they are, and
+        a search ends with the page in which the first point was found, if `LEAST_ROWS` were looked
+        at.
     max_tries : int
         Rows to look at for each applicant. Where rows are answers as they are, all may be looked
         at: what is found out about them serves everybody.
@@ -120,19 +124,24 @@ def nearest_points(
         out.complete[:] = True
         return out
     below = support.score <= cutoff
-    plain = ~np.isnan(applicants.matrix).any(axis=1) & support.is_plain
-    plain &= (applicants.low < applicants.high).all(axis=1)  # nothing is held fixed for them alone
+    plain = takes_rows(problem, applicants)
     if skip is not None:  # what it leaves out may be accepted
         out.none_above[plain] = False
     at_once = max(MOST_NUMBERS // (MOST_PAGE * len(problem.names)), 1)
-    walk = _Walk(problem, applicants, start, norm, n_wanted, cutoff, test)
+    walk = _Walk(problem, applicants, start, norm, n_wanted, cutoff, test, is_brief)
     for group, left_out, most in (
         (np.flatnonzero(plain), skip or (lambda: below), len(support) + 1),
-        (np.flatnonzero(~plain), skip if skips_for_all else None, max_tries),
+        (np.flatnonzero(~plain), skip if is_brief else None, max_tries),
     ):
         for first in range(0, len(group), at_once):
             _page_through(walk, group[first : first + at_once], out, left_out, most)
     return out
+
+
+def takes_rows(problem: Problem, applicants: Applicants) -> Bools:
+    """Tell which applicants may have any row of the support as it is: (m,) bool."""
+    plain = ~np.isnan(applicants.matrix).any(axis=1) & problem.support.is_plain
+    return np.asarray(plain & (applicants.low < applicants.high).all(axis=1))  # nothing is fixed
 
 
 def _page_through(
@@ -168,7 +177,10 @@ def _page_through(
                 have.append(points[k])
         out.tried[waiting] += (rows >= 0).sum(axis=1)
         after_distance[waiting], after_row[waiting] = distance[:, -1], rows[:, -1]
-        enough = np.array([len(out.points[i]) >= n_wanted for i in waiting], dtype=bool)
+        n_found = np.array([len(out.points[i]) for i in waiting])
+        enough = n_found >= n_wanted
+        if walk.is_brief:
+            enough |= (n_found > 0) & (out.tried[waiting] >= LEAST_ROWS)
         at_end = rows[:, -1] < 0
         out.complete[waiting] = enough | at_end
         waiting = waiting[~(enough | at_end) & (out.tried[waiting] < max_tries)]

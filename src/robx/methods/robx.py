@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robx.answers import Counterfactuals, Status
 from robx.arrays import Floats
 from robx.errors import InvalidInput
-from robx.kernels.search import Settings
+from robx.kernels.search import ANY, Settings
 from robx.methods.base import Method, check_noise
 from robx.methods.conservative import RowOrder, give_most_stable, passing_points
 from robx.methods.function import as_method
@@ -150,7 +150,7 @@ class RobX(Method):
     def search_settings(self) -> Settings:
         """The parameters as the compiled search takes them, without those of `Frugal`."""
         walk = self.step, steps_to_go(self.step)
-        return Settings(self.n_targets, self.max_tries, False, *walk, 0, 0, 0, 0.0)
+        return Settings(self.n_targets, self.max_tries, ANY, *walk, 0, 0, 0, 0.0)
 
     def refine(
         self,
