@@ -131,8 +131,8 @@ def _places(rules: Rules, rows: Floats) -> Floats:
         if feature.kind == "categorical":
             columns += [values == level for level in np.unique(values[~np.isnan(values)])]
             continue
-        known = values[np.isfinite(values)]
-        low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+        known = np.sort(values[np.isfinite(values)])  # sums depend on the order
+        low, high = (known[0], known[-1]) if len(known) else (0.0, 0.0)
         with np.errstate(over="ignore"):
             spread = float(np.std(known)) if high > low else 1.0
         spread = spread if 0.0 < spread < np.inf else 1.0

@@ -328,6 +328,9 @@ def _columns(
             "robx.BlackBox."
         )
     n_codes = count_codes(trees, _known_codes(header, infos, rest))
+    if by_zero:  # splits that know no missing value send it where 0 goes, so all read alike
+        apart = {column for column, missing in missing_types if missing == MISSING_NAN}
+        by_zero |= {j for j, n in enumerate(n_codes) if n == 0} - apart
     by_category = [j for j, n in enumerate(n_codes) if n > 0]
     lists = _pandas_categories(rest, header.where, budget)
     if lists and len(lists) != len(by_category):
