@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 import robx
 from families import TREES, family
 from retrained_cases import retrained
+from robx.kernels.leaf_masks import new_lookups
 from robx.kernels.forests import AT_ONCE, BEYOND, Forests, margin, rank, scores_again
 from robx.trees import TreeEnsemble
 from robx.trees.forests import make_forests
@@ -37,6 +38,7 @@ class Scorer:
         self.way, self.kept_way = np.zeros(n_trees, "u8"), np.full(n_trees, EVERYTHING)
         self.point = np.full(len(ensembles[0].columns), np.inf)
         self.turn = np.arange(len(ensembles))
+        self.lookups = new_lookups(made.masks, made.base.shape[1])
         self.changed, self.at = np.zeros(n_trees + 1, np.int64), np.zeros(2 * AT_ONCE, "u8")
 
     def moved(self, point: Floats) -> np.uint64:
@@ -52,7 +54,8 @@ class Scorer:
         rank(point, self.known, self.forests, self.ranks)
         count, good = scores_again(
             self.ranks, self.moved(point), len(out), self.forests, self.leaf, self.way,
-            self.kept_way, self.changed, 0, self.at, threshold, least, self.turn, out,
+            self.kept_way, self.changed, 0, self.at, threshold, least, self.turn,
+            self.lookups, out,
         )  # fmt: skip
         walked = self.changed[:count]
         if keep:

@@ -1,9 +1,10 @@
 """Several ensembles that read the same columns, scored for one point after the other.
 
-A point that differs from the one before in a few columns takes the same way through most trees. So
-of every tree its leaf's value is kept, and which columns its way asked about, one bit a column (of
+Small trees are asked by their masks (`robx.kernels.leaf_masks`), large ones are walked: a point
+that differs from the one before in a few columns takes the same way through most of them. So of
+every tree its leaf's value is kept, and which columns its way asked about, one bit a column (of
 more than 64 columns several share a bit). Only trees whose way asked about a column that moved are
-walked again; the sums are made anew, in the order and the precision of each ensemble's source.
+walked again. Sums are made anew, in the order and the precision of each ensemble's source.
 """
 
 from __future__ import annotations
@@ -13,16 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robx.arrays import AnyFloats, AnyInts, Words
+from robx.arrays import AnyFloats, AnyInts, Bools, Words
 from robx.kernels.compiling import njit
+from robx.kernels.leaf_masks import (
+    LANES,
+    MISSING,
+    LeafMasks,
+    Lookups,
+    combine,
+    look_up,
+    sum_leaves,
+)
 from robx.kernels.neighbourhood import IDENTITY, ONE_MINUS_SIGMOID, SOFTMAX
 from robx.kernels.trees import exponential
 
 #: Where the parts of a word about a node begin: whether missing values go left, its column, and how
 #: far away its right child is. Before them stands the rank of its threshold.
 MISSING_LEFT, COLUMN, RIGHT = 23, 24, 40
-#: The rank of a missing value, and one that no threshold reaches.
-MISSING, BEYOND = 2**MISSING_LEFT - 1, 2**MISSING_LEFT - 2
+#: A rank that no threshold reaches; that of a missing value has all bits before `MISSING_LEFT`.
+BEYOND = MISSING - 1
 #: What rounding explains in a comparison of margins.
 TINY = 1e-9
 #: Trees that are walked side by side.
@@ -54,10 +64,12 @@ class Forests(NamedTuple):
         The columns that have splits.
     threshold_start, threshold : (u + 1,) int64, float64
         The thresholds of each, ascending.
-    category_column, category_first : (B,) int64
-        A split by category is one by a column of its own, whose rank is 0 for categories that go
-        left and 1 for others: of which place in `column` it is about, ascending, and where in
-        `category_bits` its own bits begin. Behind the u columns comes the one of the leaves, and
+    is_category : (u,) bool
+        Columns that are split by category; their rank is the category.
+    category_start, category_first : (u + 1,), (B,) int64
+        In trees that are walked, a split by category is one by a column of its own, whose rank is 0
+        for categories that go left and 1 for others: where those of each column begin, and where in
+        `category_bits` the bits of each do. Behind the u columns comes the one of the leaves, and
         then these.
     category_bits : (W,) uint64
     bit : (u + 1 + B,) uint64
@@ -70,6 +82,8 @@ class Forests(NamedTuple):
     n_classes, link, target, is_single : (E,) int64
         How the margins of each become a score; whether they are summed in float32.
     divisor, slope : (E,) float64
+    masks : LeafMasks
+        The same trees, where they are small: see `robx.kernels.leaf_masks`.
     """
 
     words: Words
@@ -80,7 +94,8 @@ class Forests(NamedTuple):
     column: AnyInts
     threshold_start: AnyInts
     threshold: AnyFloats
-    category_column: AnyInts
+    is_category: Bools
+    category_start: AnyInts
     category_first: AnyInts
     category_bits: Words
     bit: Words
@@ -93,6 +108,7 @@ class Forests(NamedTuple):
     is_single: AnyInts
     divisor: AnyFloats
     slope: AnyFloats
+    masks: LeafMasks
 
 
 @njit(nogil=True, cache=True)
@@ -109,18 +125,15 @@ def rank(x: AnyFloats, known: AnyFloats, forests: Forests, ranks: Words) -> None
     ranks : (u + 1 + B,) uint64
     """
     column, start, threshold = forests.column, forests.threshold_start, forests.threshold
-    category_column, category_first = forests.category_column, forests.category_first
-    category_bits, six, bits = forests.category_bits, np.uint64(6), np.uint64(63)
-    n_columns, n_categories, at = column.shape[0], category_column.shape[0], 0
+    is_category, category_start = forests.is_category, forests.category_start
+    category_first, category_bits = forests.category_first, forests.category_bits
+    n_columns, six, bits = column.shape[0], np.uint64(6), np.uint64(63)
     for u in range(n_columns):
         value = x[column[u]]
-        first = at
-        while at < n_categories and category_column[at] == u:
-            at += 1
         if value == known[u] or (value != value and known[u] != known[u]):
             continue
         known[u] = value
-        for k in range(first, at):
+        for k in range(category_start[u], category_start[u + 1]):
             where = n_columns + 1 + k
             if value != value:
                 ranks[where] = np.uint64(MISSING)
@@ -131,13 +144,14 @@ def rank(x: AnyFloats, known: AnyFloats, forests: Forests, ranks: Words) -> None
         if value != value:
             ranks[u] = np.uint64(MISSING)
             continue
-        low, high = start[u], start[u + 1]
-        while low < high:
-            middle = (low + high) >> 1
-            if threshold[middle] < value:
-                low = middle + 1
-            else:
-                high = middle
+        if is_category[u]:
+            ranks[u] = np.uint64(value)
+            continue
+        low, n = start[u], start[u + 1] - start[u]
+        while n > 0:  # without a branch: which half it is in cannot be guessed
+            half = (n + 1) >> 1
+            low += half * (threshold[low + half - 1] < value)
+            n -= half
         ranks[u] = np.uint64(low - start[u])
 
 
@@ -246,18 +260,34 @@ def linked(total: float, is_single: int, divisor: float, slope: float, link: int
 
 
 @njit(nogil=True, cache=True)
-def _of_classes(e: int, forests: Forests, leaf: AnyFloats) -> float:
-    """Score of an ensemble that has several margins."""
-    target = forests.target[e]
-    sums = forests.base[e, : forests.n_classes[e]].copy()
-    for tree in range(forests.first_tree[e], forests.first_tree[e + 1]):
-        c = forests.tree_class[tree]
-        added = sums[c] + leaf[tree]
-        sums[c] = float(np.float32(added)) if forests.is_single[e] else added
+def _sum_walked(e: int, forests: Forests, leaf: AnyFloats, sums: AnyFloats) -> None:
+    """Add an ensemble's leaves, whose values are known, to its sums."""
+    begin, end = forests.first_tree[e], forests.first_tree[e + 1]
+    is_single, tree_class = forests.is_single[e], forests.tree_class
+    if forests.n_classes[e] > 1:
+        for tree in range(begin, end):
+            added = sums[tree_class[tree]] + leaf[tree]
+            sums[tree_class[tree]] = float(np.float32(added)) if is_single else added
+    elif is_single:
+        short = np.float32(sums[0])
+        for tree in range(begin, end):
+            short += np.float32(leaf[tree])
+        sums[0] = np.float64(short)
+    else:
+        total = sums[0]
+        for tree in range(begin, end):
+            total += leaf[tree]
+        sums[0] = total
+
+
+@njit(nogil=True, cache=True)
+def _of_classes(
+    n_classes: int, target: int, divisor: float, slope: float, sums: AnyFloats
+) -> float:
+    """Turn the sums of several classes into the score of one."""
     below = 0.0
-    for c in range(sums.shape[0]):
-        apart = (sums[c] - sums[target]) / forests.divisor[e] * forests.slope[e]
-        below += exponential(apart)
+    for c in range(n_classes):
+        below += exponential((sums[c] - sums[target]) / divisor * slope)
     return 1 / below
 
 
@@ -276,6 +306,7 @@ def scores_again(
     threshold: float,
     min_margin: float,
     turn: AnyInts,
+    lookups: Lookups,
     scores: AnyFloats,
 ) -> tuple[int, bool]:
     """Score a point with ensembles, as long as it can still be robust.
@@ -295,6 +326,8 @@ def scores_again(
         See `margin`.
     turn : (E,) int64
         The ensembles in the order in which they are asked.
+    lookups : Lookups
+        See `robx.kernels.leaf_masks`.
     scores : (E,) float64
         Receives the scores; NaN of those that were not asked.
 
@@ -305,29 +338,40 @@ def scores_again(
     """
     words, leaf_value, bit = forests.words, forests.leaf_value, forests.bit
     root, first_leaf, depth = forests.root, forests.first_leaf, forests.depth
-    first_tree, base, link = forests.first_tree, forests.base, forests.link
-    is_single, divisor, slope = forests.is_single, forests.divisor, forests.slope
+    first_tree, base, n_classes = forests.first_tree, forests.base, forests.n_classes
+    is_single, masks = forests.is_single, forests.masks
+    part_start, piece_start, asked_start = masks.part_start, masks.piece_start, masks.asked_start
+    table, piece_class, value = masks.masks, masks.piece_class, masks.value
+    column, divisor, slope, link = masks.column, forests.divisor, forests.slope, forests.link
+    target = forests.target
+    ranked, row, possible, sums = lookups.ranked, lookups.row, lookups.possible, lookups.sums
+    has_masks = part_start.shape[0] > 1
     scores[:] = math.nan
     mean, squares, k, lowest, highest = 0.0, 0.0, 0, -1, -1
     for place in range(n):
         e = turn[place]
-        begin, end = first_tree[e], first_tree[e + 1]
-        count = walk_again(
-            ranks, moved, begin, end, words, leaf_value, root, first_leaf, depth, bit, leaf, way,
-            kept_way, changed, count, at,
-        )  # fmt: skip
-        if link[e] == SOFTMAX:
-            score = _of_classes(e, forests, leaf)
-        elif is_single[e]:
-            short = np.float32(base[e, 0])
-            for tree in range(begin, end):
-                short += np.float32(leaf[tree])
-            score = linked(float(short), 1, divisor[e], slope[e], link[e])
+        for c in range(n_classes[e]):
+            sums[c] = base[e, c]
+        if has_masks:
+            for part in range(part_start[e], part_start[e + 1]):
+                piece, n_pieces = piece_start[part], piece_start[part + 1] - piece_start[part]
+                begin, end = asked_start[part], asked_start[part + 1]
+                look_up(begin, end, ranks, column, masks, ranked, row)
+                for lane in range(0, n_pieces, LANES):
+                    combine(table, row, begin, end, lane, possible)
+                sum_leaves(
+                    piece, n_pieces, n_classes[e], is_single[e], piece_class, value, possible, sums
+                )
         else:
-            total = base[e, 0]
-            for tree in range(begin, end):
-                total += leaf[tree]
-            score = linked(total, 0, divisor[e], slope[e], link[e])
+            count = walk_again(
+                ranks, moved, first_tree[e], first_tree[e + 1], words, leaf_value, root,
+                first_leaf, depth, bit, leaf, way, kept_way, changed, count, at,
+            )  # fmt: skip
+            _sum_walked(e, forests, leaf, sums)
+        if link[e] == SOFTMAX:
+            score = _of_classes(n_classes[e], target[e], divisor[e], slope[e], sums)
+        else:
+            score = linked(sums[0], is_single[e], divisor[e], slope[e], link[e])
         scores[e] = score
         if e == 0:
             if not score > threshold:

@@ -26,19 +26,19 @@ from robx.kernels.conditions import (
     same_point,
     share,
 )
-from robx.kernels.references import by_reference
+from robx.kernels.references import borrowed
 from robx.kernels.trial import (
     IS_QUIET,
+    TESTS,
     Asked,
     Trial,
     begin_at,
     is_stable,
     new_trial,
     passes,
+    use_ranks,
 )
 
-#: The state of a row that passes as it is, and of one that does not.
-PASSES, FAILS = 1, 2
 #: Orders in which rows are looked at: the nearest first; those that pass as they are before all
 #: others; or these alone.
 ANY, SURE_FIRST, SURE = range(3)
@@ -57,13 +57,16 @@ PARTS = (0.1125, 0.225, 0.45, 0.9)
 
 
 class SupportRows(NamedTuple):
-    """The support: n accepted rows.
+    """n accepted rows of the support.
 
     Parameters
     ----------
-    rows, score : (n, d), (n,) float64
-    state : (n,) int8
-        Whether each row passes as it is.
+    rows : (n, d) float64
+    ranks : (n, u) uint32
+        Their ranks, as `robx.kernels.forests.rank` writes them; of no rows where that takes too
+        much room.
+    fails : (n,) bool
+        Whether each row is known not to pass as it is.
     is_plain : bool
         Whether every row, as it is, is an allowed answer for all who miss no values.
     order, cells, first, last, least, right, box
@@ -71,8 +74,8 @@ class SupportRows(NamedTuple):
     """
 
     rows: AnyFloats
-    score: AnyFloats
-    state: AnyInts
+    ranks: AnyInts
+    fails: Bools
     is_plain: bool
     order: AnyInts
     cells: AnyFloats
@@ -116,6 +119,7 @@ def search(
     start: AnyFloats,
     conditions: Conditions,
     support: SupportRows,
+    others: SupportRows,
     asked: Asked,
     settings: Settings,
     points: AnyFloats,
@@ -130,8 +134,10 @@ def search(
     people : People
     start : (m, d) float64
         Where each search starts.
-    conditions, support, asked, settings
-        See `Conditions`, `SupportRows`, `Asked` and `Settings`.
+    conditions, asked, settings
+        See `Conditions`, `Asked` and `Settings`.
+    support, others : SupportRows
+        By `ANY`, all rows and none; else those that pass as they are, and the others.
     points : (m, d) float64
         Receives the answers.
     outcome : (m,) int8
@@ -142,8 +148,8 @@ def search(
         Receives whether no row was accepted once it fitted the applicant.
     """
     _search(
-        by_reference(people), start, by_reference(conditions), by_reference(support),
-        by_reference(asked), settings, points, outcome, tried, none_above,
+        borrowed(people), start, borrowed(conditions), borrowed(support), borrowed(others),
+        borrowed(asked), settings, points, outcome, tried, none_above,
     )  # fmt: skip
 
 
@@ -153,6 +159,7 @@ def _search(
     start: AnyFloats,
     conditions: Conditions,
     support: SupportRows,
+    others: SupportRows,
     asked: Asked,
     settings: Settings,
     points: AnyFloats,
@@ -161,7 +168,8 @@ def _search(
     none_above: Bools,
 ) -> None:
     m, d = start.shape
-    trial = by_reference(new_trial(asked, d))
+    room = new_trial(asked, d)
+    trial = borrowed(room)
     starts = np.empty((settings.n_targets + 1, d))
     for i in range(m):
         tried[i], none_above[i], outcome[i] = 0, True, FOUND
@@ -169,8 +177,16 @@ def _search(
         n_starts = 1
         if not passes(start[i], i, people, conditions, asked, trial):
             found, outcome[i], tried[i], none_above[i] = nearest_passing(
-                i, start[i], people, conditions, support, asked, settings, trial, starts[1:]
-            )
+                i, start[i], people, conditions, support, settings.max_tries, asked, settings,
+                trial, starts[1:],
+            )  # fmt: skip
+            if found == 0 and settings.order == SURE_FIRST:
+                found, outcome[i], looked_at, none = nearest_passing(
+                    i, start[i], people, conditions, others, MOST_OTHERS, asked, settings, trial,
+                    starts[1:],
+                )  # fmt: skip
+                tried[i] += looked_at
+                none_above[i] = none_above[i] and none
             if found == 0:
                 continue
             outcome[i] = FOUND
@@ -179,18 +195,20 @@ def _search(
             n_starts += found
         pull(i, starts[:n_starts], people, conditions, asked, settings, trial)
         points[i] = starts[0]
+    room.counts[TESTS] += 0  # until here the arrays of `trial` are alive
 
 
 # --- rows of the support -------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def nearest_passing(
     i: int,
     start: AnyFloats,
     people: People,
     conditions: Conditions,
     support: SupportRows,
+    most: int,
     asked: Asked,
     settings: Settings,
     trial: Trial,
@@ -199,73 +217,65 @@ def nearest_passing(
     """Find the nearest rows that pass once they fit the applicant.
 
     But for `ANY`, the search ends with the page in which the first was found, if `LEAST_ROWS` were
-    looked at. By `SURE_FIRST`, some of the other rows are looked at if none that passes as it is
-    was found. Returns how many there are, `NOTHING` or `GIVEN_UP`, the number of rows that were looked at, and
-    whether none of them was accepted.
+    looked at. Returns how many there are, `NOTHING` or `GIVEN_UP`, the number of rows that were
+    looked at, and whether none of them was accepted.
     """
     n, d = support.rows.shape
-    x, n_wanted, state = people.rows[i], settings.n_targets, support.state
-    is_plain, most = support.is_plain, settings.max_tries
+    x, n_wanted, fails = people.rows[i], settings.n_targets, support.fails
+    is_plain = support.is_plain
     for j in range(d):
         is_plain = is_plain and x[j] == x[j] and people.low[i, j] < people.high[i, j]
     if is_plain:
         most = n + 1
+    # What is known of a row counts for those who may have it.
+    skip = fails if is_plain else np.zeros(n, np.bool_)
     low, high = np.empty((1, d)), np.empty((1, d))
     for j in range(d):  # who is outside of a range may stay there: rows beside them are near
         low[0, j] = people.low[i, j] if not x[j] < people.low[i, j] else x[j]
         high[0, j] = people.high[i, j] if not x[j] > people.high[i, j] else x[j]
     here, after_raw, after_row = np.empty((1, d)), np.empty(1), np.empty(1, np.int64)
-    here[0] = start
+    here[0], after_raw[0], after_row[0] = start, -1.0, -1
     wanted, point, spare = np.empty((1, d)), np.empty((1, d)), np.empty((1, d))
-    found, tried, none_above, outcome = 0, 0, not is_plain, NOTHING
-    for others in range(2):
-        if settings.order == ANY:  # what is known of a row counts for those who may have it
-            skip = (state == FAILS) & is_plain
-        else:
-            skip = (state == PASSES) == (others == 1)
-        if others == 1:
-            most = min(most, MOST_OTHERS)
-        after_raw[0], after_row[0] = -1.0, -1
-        page, looked_at, is_at_end = min(2 * n_wanted + 2, n), 0, n == 0
-        while found < n_wanted and not is_at_end:
-            if looked_at >= most:
-                outcome = GIVEN_UP
-                break
-            rows, raw = np.empty((1, page), np.int64), np.empty((1, page))
-            nearest.query(
-                support.order, support.cells, support.first, support.last, support.least,
-                support.right, support.box, conditions.unit, conditions.is_label, here, low, high,
-                conditions.may_fill, conditions.fill_cost, conditions.norm, skip, after_raw,
-                after_row, rows, raw,
-            )  # fmt: skip
-            for row in rows[0]:
-                is_at_end = row < 0
-                if is_at_end or found == n_wanted:
-                    break
-                looked_at += 1
-                wanted[0] = support.rows[row]
-                legal = admit(wanted, i, people, conditions, point, spare)
-                if not legal or same_point(point[0], x):
-                    continue
-                if same_point(point[0], wanted[0]):
-                    none_above = False
-                    passed = state[row] == PASSES
-                else:
-                    passed = passes(point[0], i, people, conditions, asked, trial)
-                    none_above = none_above and trial.scores[0] <= asked.threshold
-                for k in range(found):  # rows that differ in what cannot change are one point
-                    passed = passed and not same_point(out[k], point[0])
-                if passed:
-                    out[found] = point[0]
-                    found += 1
-            after_raw[0], after_row[0] = raw[0, -1], rows[0, -1]
-            page = min(3 * page, MOST_PAGE, n, max(most - looked_at, 1))
-            if settings.order != ANY and found > 0 and looked_at >= LEAST_ROWS:
-                break
-        tried += looked_at
-        if found > 0 or settings.order != SURE_FIRST or is_plain:  # no other row passes as it is
+    found, none_above, outcome = 0, not is_plain, NOTHING
+    page, looked_at, is_at_end = min(2 * n_wanted + 2, n), 0, n == 0
+    while found < n_wanted and not is_at_end:
+        if looked_at >= most:
+            outcome = GIVEN_UP
             break
-    return found, outcome, tried, none_above
+        rows, raw = np.empty((1, page), np.int64), np.empty((1, page))
+        nearest.query(
+            support.order, support.cells, support.first, support.last, support.least,
+            support.right, support.box, conditions.unit, conditions.is_label, here, low, high,
+            conditions.may_fill, conditions.fill_cost, conditions.norm, skip, after_raw,
+            after_row, rows, raw,
+        )  # fmt: skip
+        for row in rows[0]:
+            is_at_end = row < 0
+            if is_at_end or found == n_wanted:
+                break
+            looked_at += 1
+            wanted[0] = support.rows[row]
+            legal = admit(wanted, i, people, conditions, point, spare)
+            if not legal or same_point(point[0], x):
+                continue
+            if same_point(point[0], wanted[0]):
+                none_above = False
+                passed = not fails[row]
+            else:
+                if support.ranks.shape[0] > 0:
+                    use_ranks(point[0], wanted[0], support.ranks[row], conditions, asked, trial)
+                passed = passes(point[0], i, people, conditions, asked, trial)
+                none_above = none_above and trial.scores[0] <= asked.threshold
+            for k in range(found):  # rows that differ in what cannot change are one point
+                passed = passed and not same_point(out[k], point[0])
+            if passed:
+                out[found] = point[0]
+                found += 1
+        after_raw[0], after_row[0] = raw[0, -1], rows[0, -1]
+        page = min(3 * page, MOST_PAGE, n, max(most - looked_at, 1))
+        if settings.order != ANY and found > 0 and looked_at >= LEAST_ROWS:
+            break
+    return found, outcome, looked_at, none_above
 
 
 # --- walks ---------------------------------------------------------------------------------------

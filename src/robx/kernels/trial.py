@@ -20,6 +20,7 @@ from robx.kernels.compiling import njit
 from robx.kernels.conditions import Conditions, People, read
 from robx.kernels.forests import AT_ONCE as TREES_AT_ONCE
 from robx.kernels.forests import BEYOND, Forests, rank, scores_again
+from robx.kernels.leaf_masks import Lookups, new_lookups
 from robx.kernels.neighbourhood import (
     AT_ONCE,
     IDENTITY,
@@ -124,7 +125,7 @@ class Trial(NamedTuple):
         The values that were last ranked, and their ranks: see `robx.kernels.forests`.
     score_numbers, noise_numbers : (d,) float64
         The points that S and N are about.
-    leaf, kept_leaf, way, kept_way, changed, at, turn
+    leaf, kept_leaf, way, kept_way, changed, at, turn, lookups
         S: see `robx.kernels.forests`.
     scores : (E,) float64
     place, kept_place : (c,) float64
@@ -162,6 +163,7 @@ class Trial(NamedTuple):
     changed: AnyInts
     at: Words
     turn: AnyInts
+    lookups: Lookups
     scores: AnyFloats
     place: AnyFloats
     kept_place: AnyFloats
@@ -212,6 +214,7 @@ def new_trial(asked: Asked, d: int) -> Trial:
         np.empty(n_trees + 1, np.int64),
         np.empty(2 * TREES_AT_ONCE, np.uint64),
         np.arange(asked.forests.base.shape[0]),
+        new_lookups(asked.forests.masks, asked.forests.base.shape[1]),
         np.empty(asked.forests.base.shape[0]),
         np.empty(n_coordinates),
         np.zeros(n_coordinates),
@@ -258,6 +261,19 @@ def passes(
 
 
 @njit(nogil=True, cache=True)
+def use_ranks(
+    z: AnyFloats, row: AnyFloats, ranks: AnyInts, conditions: Conditions, asked: Asked, trial: Trial
+) -> None:
+    """Take the ranks of a row for those of a point, where it has the row's values."""
+    column, is_category = asked.forests.column, asked.forests.is_category
+    is_read, ranked, known = conditions.is_read, trial.ranked, trial.ranks
+    for u in range(is_category.shape[0]):
+        j = column[u]
+        if not is_category[u] and not is_read[j] and z[j] == row[j]:
+            ranked[u], known[u] = z[j], np.uint64(ranks[u])
+
+
+@njit(nogil=True, cache=True)
 def is_stable(
     z: AnyFloats, i: int, people: People, conditions: Conditions, asked: Asked, trial: Trial
 ) -> bool:
@@ -275,7 +291,8 @@ def begin_at(
 ) -> None:
     """Take a point that passes for the point before: the next are near it."""
     _read(z, i, people, conditions, asked, trial)
-    _is_robust(asked, trial)
+    if asked.forests.masks.part_start.shape[0] <= 1:  # masks do not look at the point before
+        _is_robust(asked, trial)
     _outlier_score(z, i, people, asked, trial)
     _keep(trial)
     _forget(trial)
@@ -346,7 +363,7 @@ def _scores(n: int, asked: Asked, trial: Trial) -> bool:
     trial.counts[CHANGED], is_robust = scores_again(
         trial.ranks, moved, n, asked.forests, trial.leaf, trial.way, trial.kept_way,
         trial.changed, trial.counts[CHANGED], trial.at, asked.threshold, asked.min_margin,
-        trial.turn, trial.scores,
+        trial.turn, trial.lookups, trial.scores,
     )  # fmt: skip
     return is_robust
 

@@ -12,15 +12,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Bools, Floats, Ints
-from robx.kernels import lof
+from robx.kernels import lof, nearest
 from robx.kernels.conditions import Conditions
+from robx.kernels.forests import Forests
 from robx.kernels.search import FOUND, GIVEN_UP, Settings, SupportRows, search
 from robx.kernels.trial import LABEL, MEMBER, NUMBER, Asked, Places
 from robx.methods.neighbours import why_none
 from robx.methods.point_tests import (
+    FAILS,
+    PASSES,
     OutlierScore,
     PointTest,
     RobustnessTest,
@@ -38,6 +42,8 @@ from robx.trees.forests import make_forests
 WORDS = 4
 #: Applicants that a thread takes at a time at most.
 AT_ONCE = 64
+#: Of more rows, times columns, no ranks are kept.
+MOST_RANKS = 2**24
 
 
 class Searched(NamedTuple):
@@ -70,6 +76,7 @@ class CompiledSearch:
     problem: Problem
     conditions: Conditions
     support: SupportRows
+    others: SupportRows
     asked: Asked
 
     @classmethod
@@ -87,15 +94,12 @@ class CompiledSearch:
         asked = None if conditions is None else _asked(test)
         if conditions is None or asked is None:
             return None
-        support = problem.support
-        rows = SupportRows(
-            np.ascontiguousarray(support.rows),
-            support.score,
-            tested_rows(test),
-            support.is_plain,
-            *support.tree(norm),
-        )
-        return cls(problem, conditions, rows, asked)
+        state, forests = tested_rows(test), asked.forests
+        is_first = np.ones(len(state), dtype=bool)
+        if isinstance(test, RobustnessTest) and not test.is_noise_alone:
+            is_first = state == PASSES
+        first, others = (_rows(problem, part, state, forests, norm) for part in (is_first, ~is_first))
+        return cls(problem, conditions, first, others, asked)
 
     def run(self, applicants: Applicants, start: Floats, settings: Settings) -> Searched:
         """Search for applicants from where they start."""
@@ -110,6 +114,7 @@ class CompiledSearch:
                 start[part],
                 self.conditions,
                 self.support,
+                self.others,
                 self.asked,
                 settings,
                 points[part],
@@ -154,6 +159,26 @@ def answer(
                 f"none of the {searched.tried[i]} nearest rows is accepted and stable",
             )
     return True
+
+
+def _rows(
+    problem: Problem, chosen: Bools, state: NDArray[np.int8], forests: Forests, norm: Norm
+) -> SupportRows:
+    """Give some rows of the support, with their ranks and an index of their own."""
+    support, rules = problem.support, problem.rules
+    rows = support.rows if chosen.all() else support.rows[chosen]
+    if chosen.all():
+        tree = support.tree(norm)
+    else:
+        tree = nearest.build(rows, rules.unit(norm), rules.is_label, nearest.LEAF_SIZE)
+    columns, start = forests.column, forests.threshold_start
+    ranks = np.zeros((len(rows) if len(rows) * len(columns) <= MOST_RANKS else 0, len(columns)))
+    for u, j in enumerate(columns if len(ranks) else ()):
+        ranks[:, u] = np.searchsorted(forests.threshold[start[u] : start[u + 1]], rows[:, j])
+    fails = state[chosen] == FAILS
+    return SupportRows(
+        np.ascontiguousarray(rows), ranks.astype(np.uint32), fails, support.is_plain, *tree
+    )
 
 
 def _asked(test: PointTest) -> Asked | None:

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from robx.answers import Status
 from robx.arrays import Bools, Floats
-from robx.kernels.search import ANY, FAILS, MOST_OTHERS, PASSES, SURE, SURE_FIRST
+from robx.kernels.search import ANY, MOST_OTHERS, SURE, SURE_FIRST
 from robx.methods.base import Method, check_noise
 from robx.methods.neighbours import Neighbours, nearest_points, report, takes_rows
 from robx.methods.point_tests import (
+    FAILS,
+    PASSES,
     PointTest,
     StabilityTest,
     Tau,

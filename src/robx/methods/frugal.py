@@ -335,4 +335,4 @@ def _row_order(test: RobustnessTest, *, only_sure: bool) -> RowOrder:
     """
     if only_sure:
         return "sure"
-    return "any" if test.panel is None and test.outliers is None else "sure first"
+    return "any" if test.is_noise_alone else "sure first"

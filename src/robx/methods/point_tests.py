@@ -58,6 +58,8 @@ N_PARTS = 3
 OUTLIERS = 2
 #: Fewer accepted rows tell nothing about what is typical.
 MIN_ROWS = 10
+#: What is known of a row of the support, where anything is.
+PASSES, FAILS = 1, 2
 
 
 class PointTest(Protocol):
@@ -181,6 +183,11 @@ class RobustnessTest:
             passed[passed] = self.outliers(points[passed]) <= self.max_outlier_score
         passed[passed] = self.stable(points[passed])
         return passed
+
+    @property
+    def is_noise_alone(self) -> bool:
+        """Whether stability is all that is asked for, as by RobX."""
+        return self.panel is None and self.outliers is None
 
     def of_support(self) -> Bools:
         """Tell which accepted rows pass, as they are: (n,) bool."""
@@ -340,7 +347,7 @@ def margins_of_support(panel: Panel) -> Floats:
 
 
 def tested_rows(test: PointTest) -> NDArray[np.int8]:
-    """What is known of each accepted row under a test: 0 nothing yet, 1 passes, 2 does not.
+    """What is known of each accepted row under a test: 0 nothing yet, `PASSES` or `FAILS`.
 
     Under a robustness test all of them are tested: what its levels come from is known already.
     """
@@ -348,7 +355,7 @@ def tested_rows(test: PointTest) -> NDArray[np.int8]:
     def make() -> NDArray[np.int8]:
         if not isinstance(test, RobustnessTest):
             return np.zeros(len(test.problem.support), np.int8)
-        return np.where(test.of_support(), np.int8(1), np.int8(2))
+        return np.where(test.of_support(), np.int8(PASSES), np.int8(FAILS))
 
     known: NDArray[np.int8] = test.problem.memo.get(("tested rows", test.key), make)
     return known

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robx.kernels.forests import BEYOND, COLUMN, MISSING_LEFT, RIGHT, Forests
 from robx.kernels.trees import depths
+from robx.trees.leaf_masks import Splits, make_leaf_masks
 
 if TYPE_CHECKING:
     from robx.trees.ensemble import TreeEnsemble
@@ -47,6 +48,14 @@ def make_forests(ensembles: Sequence[TreeEnsemble]) -> Forests | None:
     base = np.zeros((len(ensembles), max(len(e.base) for e in ensembles)))
     for row, e in zip(base, ensembles, strict=True):
         row[: len(e.base)] = e.base
+    n_codes = np.array([ensembles[0].columns[j].n_codes for j in column], dtype=np.int64)
+    is_category = np.bincount(place[which], minlength=len(column)) > 0
+    n_ranks = np.diff(threshold_start)
+    masks = make_leaf_masks(
+        ensembles, Splits(place, split_rank, by_category, n_ranks, is_category, n_codes)
+    )
+    if len(masks.value):  # then no tree is walked
+        which = which[:0]
     asked = np.concatenate([column, [len(ensembles[0].columns)], feature[which]])
 
     def after(parts: list[NDArray[Any]], sizes: list[int]) -> NDArray[np.int64]:
@@ -65,7 +74,8 @@ def make_forests(ensembles: Sequence[TreeEnsemble]) -> Forests | None:
         column=column.astype(np.int64),
         threshold_start=threshold_start,
         threshold=threshold,
-        category_column=place[which].astype(np.int64),
+        is_category=is_category,
+        category_start=np.searchsorted(place[which], np.arange(len(column) + 1)).astype(np.int64),
         category_first=np.concatenate(rows)[which],
         category_bits=np.concatenate([e.category_bits.reshape(-1) for e in ensembles]),
         bit=np.uint64(1) << (asked % 64).astype(np.uint64),
@@ -78,6 +88,7 @@ def make_forests(ensembles: Sequence[TreeEnsemble]) -> Forests | None:
         is_single=each([int(e.leaf_value.dtype == np.float32) for e in ensembles]),
         divisor=each([e.divisor for e in ensembles], np.float64),
         slope=each([e.slope for e in ensembles], np.float64),
+        masks=masks,
     )
 
 
