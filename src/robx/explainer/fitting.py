@@ -139,8 +139,16 @@ def retrained(
     if given.y_train is None:
         return iter(()), ""
     trained_on = with_categories(X_train, problem.model)
+    method = as_method(given.method)
+    # Another method may want models as they are to search with.
+    wants_them = method is not None and not isinstance(method, Frugal) and _lacks_models(method)
     later = retrainings(
-        given.to_train(model), trained_on, given.y_train, given.n_models, given.seed
+        given.to_train(model),
+        trained_on,
+        given.y_train,
+        given.n_models,
+        given.seed,
+        None if wants_them else lambda one: import_models(problem, [one])[0],
     )
     counted = _counted_in_a_bar(later, given.n_models, shown)
     return counted, "trained on random thirds of the training rows"
@@ -155,7 +163,7 @@ def with_models(
     chosen: Any = Frugal(**given.parameters) if method is None else method
     first = list(islice(later, given.n_searching))
     if isinstance(chosen, Frugal) and first:
-        first = [*import_models(problem, first)]  # another method may want them as they are
+        first = [*import_models(problem, first)]
     found: Method = replace(chosen, models=tuple(first)) if first else chosen
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from robx.scenarios import Subsample
@@ -13,7 +13,14 @@ from robx.scenarios import Subsample
 SHARE = 1 / 3
 
 
-def retrainings(estimator: Any, X: Any, y: Any, n_models: int = 48, seed: int = 0) -> Iterator[Any]:
+def retrainings(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_models: int = 48,
+    seed: int = 0,
+    then: Callable[[Any], Any] | None = None,
+) -> Iterator[Any]:
     """Train models on random thirds of the rows, as they are asked for.
 
     Parameters
@@ -24,6 +31,9 @@ def retrainings(estimator: Any, X: Any, y: Any, n_models: int = 48, seed: int = 
     y : (n,) labels
     n_models : int
     seed : int
+    then : function, optional
+        What is given in place of a model: it is called with each as soon as that is trained, while
+        others are being trained.
 
     Returns
     -------
@@ -38,4 +48,4 @@ def retrainings(estimator: Any, X: Any, y: Any, n_models: int = 48, seed: int = 
     >>> [int(tree.tree_.n_node_samples[0]) for tree in trees]
     [30, 30, 30]
     """
-    return Subsample(SHARE).models(estimator, X, y, n_models, seed)
+    return Subsample(SHARE).models(estimator, X, y, n_models, seed, then=then)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,6 +152,7 @@ class Scenario(ABC):
         n_models: int = 20,
         seed: int = 0,
         n_jobs: int | None = None,
+        then: Callable[[Any], Any] | None = None,
     ) -> Iterator[Any]:
         """Train the new models.
 
@@ -164,6 +165,9 @@ class Scenario(ABC):
         n_jobs : int, optional
             Number of models to train at a time, as in joblib; by default the number of cores.
             ``joblib.parallel_config`` can replace the threads by other workers.
+        then : function, optional
+            What is given in place of a model: it is called with each as soon as that is trained,
+            while others are being trained.
 
         Returns
         -------
@@ -177,7 +181,7 @@ class Scenario(ABC):
                 f"X and y must have the same number of rows. Got {count_rows(X)} and {len(labels)}."
             )
         fits = self.fits(estimator, labels, n_models, seed)
-        return _trained(fits, X, str(self), -1 if n_jobs is None else int(n_jobs))
+        return _trained(fits, X, str(self), -1 if n_jobs is None else int(n_jobs), then)
 
     @property
     def _name(self) -> str:
@@ -213,7 +217,9 @@ def read_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _trained(fits: Sequence[Fit], X: Any, title: str, n_jobs: int) -> Iterator[Any]:
+def _trained(
+    fits: Sequence[Fit], X: Any, title: str, n_jobs: int, then: Callable[[Any], Any] | None
+) -> Iterator[Any]:
     """Train some at a time, so that nothing runs on while the caller uses the models."""
     import sklearn  # noqa: PLC0415 - takes long to load, and a process that only answers needs none
     from joblib import Parallel, delayed, effective_n_jobs  # noqa: PLC0415
@@ -221,17 +227,17 @@ def _trained(fits: Sequence[Fit], X: Any, title: str, n_jobs: int) -> Iterator[A
     config = sklearn.get_config()  # scikit-learn has one for each thread
     size = 2 * effective_n_jobs(n_jobs)
     for first in range(0, len(fits), size):
-        tasks = (delayed(_train)(fit, X, config) for fit in fits[first : first + size])
+        tasks = (delayed(_train)(fit, X, config, then) for fit in fits[first : first + size])
         # Forests that are trained in parallel disturb Python's warning filters.
         with warnings.catch_warnings():
             trained = Parallel(n_jobs, prefer="threads")(tasks)
-        for k, (fit, error) in enumerate(trained, first + 1):
+        for k, (model, error) in enumerate(trained, first + 1):
             if error is not None:
                 raise InvalidInput(
                     f"Model {k} of {len(fits)} in '{title}' could not be trained. "
-                    f"{type(fit.estimator).__name__} says: {first_sentence(error)}"
+                    f"{type(model).__name__} says: {first_sentence(error)}"
                 ) from error
-            yield fit.estimator
+            yield model
 
 
 def first_sentence(error: Exception) -> str:
@@ -241,7 +247,9 @@ def first_sentence(error: Exception) -> str:
     return re.sub(r" at \S+, line \d+\s*\.?$", "", said).rstrip(" .") + "."
 
 
-def _train(fit: Fit, X: Any, config: dict[str, Any]) -> tuple[Fit, Exception | None]:
+def _train(
+    fit: Fit, X: Any, config: dict[str, Any], then: Callable[[Any], Any] | None
+) -> tuple[Any, Exception | None]:
     import sklearn  # noqa: PLC0415 - as above
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # noqa: PLC0415
 
@@ -250,5 +258,5 @@ def _train(fit: Fit, X: Any, config: dict[str, Any]) -> tuple[Fit, Exception | N
         with sklearn.config_context(**config), threadpool_limits(1, user_api="openmp"):
             fit.estimator.fit(take(X, fit.rows), fit.labels)
     except Exception as error:
-        return fit, error
-    return fit, None
+        return fit.estimator, error
+    return fit.estimator if then is None else then(fit.estimator), None

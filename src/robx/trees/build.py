@@ -251,11 +251,17 @@ def _category_table(
     """Bits of every distinct set of categories, and each node's row among them or -1."""
     words = max((column.n_codes for column in columns), default=0) // 64 + 1
     rows: dict[bytes, int] = {}
+    known: dict[tuple[int, bool, bytes], int] = {}
     row_of_node = np.full(start[-1], -1, dtype=np.int32)
     for first, tree in zip(start.tolist(), trees, strict=False):
         for node, codes in tree.categories.items():
             limit = columns[int(tree.feature[node])].n_codes
-            key = np.unique(np.asarray(codes, dtype=np.int64))
+            listed = np.asarray(codes, dtype=np.int64)
+            as_listed = (limit, tree.listed_left, listed.tobytes())
+            if as_listed in known:  # few sets are listed by many splits
+                row_of_node[first + node] = known[as_listed]
+                continue
+            key = np.unique(listed)
             outside = key[(key < 0) | (key > limit)]
             if len(outside):
                 raise InvalidModel(f"A split names category {outside[0]}; its column has {limit}.")
@@ -263,7 +269,8 @@ def _category_table(
             goes_left[: limit + 1] = not tree.listed_left
             goes_left[key] = tree.listed_left
             packed = np.packbits(goes_left, bitorder="little").tobytes()
-            row_of_node[first + node] = rows.setdefault(packed, len(rows))
+            known[as_listed] = rows.setdefault(packed, len(rows))
+            row_of_node[first + node] = known[as_listed]
             if len(rows) * words > MOST_WORDS:
                 raise UnsupportedModel("The model's category splits would take more than 512 MB.")
     bits = np.frombuffer(b"".join(rows) or bytes(8 * words), dtype="<u8").astype(np.uint64)

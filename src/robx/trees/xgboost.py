@@ -158,7 +158,7 @@ def _parse(
     )
     stated = sum(r.record("tree_param").integer("num_nodes") for r in records)
     check_size(len(records), stated, root.where, budget)
-    trees = counted(read, root.where, budget)
+    trees = _with_thresholds(counted(read, root.where, budget))
     n_codes = count_codes(trees, [column.n_codes for column in columns])
     return assemble_classifier(
         trees,
@@ -295,7 +295,17 @@ def _base_margins(base_score: Any, n_classes: int) -> list[float]:
     return [float(-np.log((one / scores[0] - one).astype(np.float64)).astype(np.float32))]
 
 
+def _with_thresholds(trees: list[Tree]) -> list[Tree]:
+    """Turn conditions of splits into thresholds, for all trees at once."""
+    if not trees:
+        return trees
+    ends = np.cumsum([len(tree.threshold) for tree in trees])
+    parts = np.split(below_float32(np.concatenate([tree.threshold for tree in trees])), ends[:-1])
+    return [replace(tree, threshold=part) for tree, part in zip(trees, parts, strict=True)]
+
+
 def _read_tree(record: Record, index: int, weight: float) -> Tree:
+    """Read a tree, with its conditions for thresholds."""
     param = record.only(TREE_FIELDS).record("tree_param")
     param.only("num_deleted num_feature num_nodes size_leaf_vector")
     if "size_leaf_vector" in param and param.integer("size_leaf_vector") > 1:
@@ -313,21 +323,21 @@ def _read_tree(record: Record, index: int, weight: float) -> Tree:
         left=left,
         right=record.integers("right_children"),
         feature=record.integers("split_indices"),
-        threshold=below_float32(condition),
+        threshold=condition,
         missing_left=record.integers("default_left").astype(bool),
         value=value,
         index=index,
-        categories=_right_codes(record),
+        categories=_right_codes(record, left < 0),
         listed_left=False,
     )
 
 
-def _right_codes(record: Record) -> dict[int, NDArray[np.int64]]:
+def _right_codes(record: Record, leaf: NDArray[np.bool_]) -> dict[int, NDArray[np.int64]]:
+    """Read the codes that go right at each split by category; `leaf` tells which nodes split."""
     if "split_type" not in record:
         return {}
     split_type = record.integers("split_type")
-    leaf = record.integers("left_children") < 0
-    if len(split_type) != len(leaf) or not np.isin(split_type, (0, 1)).all():
+    if len(split_type) != len(leaf) or ((split_type != 0) & (split_type != 1)).any():
         raise InvalidModel(f"{record.where} has split types that do not fit its nodes.")
     codes = record.integers("categories")
     if ((codes < 0) | (codes > MAX_CODES)).any():
