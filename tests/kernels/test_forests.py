@@ -7,17 +7,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 import robx
 from families import TREES, family
 from retrained_cases import retrained
+from robx.kernels.forests import (
+    AT_ONCE,
+    BEYOND,
+    Forests,
+    best_excess,
+    margin,
+    rank,
+    scores_again,
+)
 from robx.kernels.leaf_masks import new_lookups
-from robx.kernels.forests import AT_ONCE, BEYOND, Forests, margin, rank, scores_again
 from robx.trees import TreeEnsemble
 from robx.trees.forests import make_forests
-from speed import tries
+from speed import tries, tries_of_kernels
 
 Floats = NDArray[np.float64]
 #: Every tree family, and those whose zeros mean "missing".
@@ -31,6 +41,7 @@ class Scorer:
     def __init__(self, ensembles: list[TreeEnsemble]) -> None:
         made = make_forests(ensembles)
         assert made is not None
+        self.has_masks = len(made.masks.value) > 0
         self.forests: Forests = made
         n_trees, n_columns = len(made.root), len(made.column)
         self.known, self.ranks = np.full(n_columns, np.inf), np.full(len(made.bit), BEYOND, "u8")
@@ -108,10 +119,19 @@ def assert_scores(found: Floats, ensembles: list[TreeEnsemble], rows: Floats) ->
             np.testing.assert_array_equal(found[:, k], expected[:, k])
 
 
+@pytest.fixture(params=["masks", "walks"])
+def is_walked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Small trees are asked by masks, unless these may take no room."""
+    if request.param == "walks":
+        monkeypatch.setattr("robx.trees.leaf_masks.MOST_BYTES", 0)
+    return bool(request.param == "walks")
+
+
 @pytest.mark.parametrize("name", FAMILIES)
-def test_scores_are_those_of_the_ensembles(name: str) -> None:
+def test_scores_are_those_of_the_ensembles(name: str, is_walked: bool) -> None:
+    assert Scorer(ensembles_of(name)).has_masks != is_walked
     ensembles = ensembles_of(name)
-    rows = rows_of(ensembles[0], family(name).X, tries(150, 60))
+    rows = rows_of(ensembles[0], family(name).X, max(tries_of_kernels(150, 60), 30))
     found = np.array([Scorer(ensembles).scores(row)[0] for row in rows])
     assert_scores(found, ensembles, rows)
     assert len(np.unique(found[:, 0])) > 5
@@ -119,9 +139,11 @@ def test_scores_are_those_of_the_ensembles(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_points_that_differ_in_a_column_are_scored_from_the_ones_before(name: str) -> None:
+def test_points_that_differ_in_a_column_are_scored_from_the_ones_before(
+    name: str, is_walked: bool
+) -> None:
     ensembles = ensembles_of(name)
-    n = tries(150, 80)
+    n = max(tries_of_kernels(150, 80), 30)
     values = rows_of(ensembles[0], family(name).X, n + 1, seed=1)
     rng, scorer = np.random.default_rng(2), Scorer(ensembles)
     point, rows, found, walked = values[n], [], [], []
@@ -137,12 +159,14 @@ def test_points_that_differ_in_a_column_are_scored_from_the_ones_before(name: st
         point = new if step % 3 else point
     assert_scores(np.array(found), ensembles, np.array(rows))
     assert np.mean(walked) < 0.5 * len(scorer.leaf)
+    assert any(walked) == is_walked
     fresh = np.array([Scorer(ensembles).scores(row)[0] for row in rows])
     np.testing.assert_array_equal(np.array(found), fresh)
 
 
 @pytest.mark.parametrize("name", ["xgboost", "forest", "xgboost-3"])
-def test_what_is_given_up_early_could_not_have_had_the_margin(name: str) -> None:
+def test_what_is_given_up_early_could_not_have_had_the_margin(name: str, is_walked: bool) -> None:
+    assert Scorer(ensembles_of(name)).has_masks != is_walked
     ensembles = ensembles_of(name)
     rows = rows_of(ensembles[0], family(name).X, tries(150, 60), seed=3)
     scores = np.array([e.score_matrix(rows) for e in ensembles]).T
@@ -156,6 +180,7 @@ def test_what_is_given_up_early_could_not_have_had_the_margin(name: str) -> None
     assert early > len(rows) // 4
 
 
+@pytest.mark.usefixtures("is_walked")
 def test_columns_beyond_64_share_their_bits() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((200, 130)).round(1)
@@ -172,3 +197,61 @@ def test_too_many_columns_for_a_word_are_not_laid_out(monkeypatch: pytest.Monkey
     ensemble = ensembles_of("tree")[0]
     monkeypatch.setattr("robx.trees.forests.BEYOND", len(ensemble.split_threshold) // 2)
     assert make_forests([ensemble]) is None
+
+
+def test_trees_of_many_leaves_are_cut_into_pieces_and_larger_ones_walked() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=3000) > 0
+    masked = []
+    for n_leaves in (20, 33, 110, 600):
+        n_trees = tries_of_kernels(150, 8) if n_leaves == 33 else 6  # of more than one part
+        forest = RandomForestClassifier(n_trees, max_leaf_nodes=n_leaves, random_state=0)
+        forest.fit(X, y)
+        ensemble = robx.import_model(forest).trees
+        assert ensemble is not None
+        scorer = Scorer([ensemble] * 3)
+        rows = rows_of(ensemble, X, tries_of_kernels(60, 10))
+        found = np.array([scorer.scores(row)[0] for row in rows])
+        assert_scores(found, [ensemble] * 3, rows)
+        masked.append(scorer.has_masks)
+    assert masked == [True, True, True, False]
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=2, max_size=8),
+    st.integers(1, 8),
+    st.floats(0, 12),
+    st.integers(0, 99),
+)
+def test_no_others_get_further_than_the_best_excess(
+    known: list[float], n_others: int, least: float, seed: int
+) -> None:
+    """Of k scores that are known, and any others: what is said to be the best cannot be beaten."""
+    k, rng = len(known), np.random.default_rng(seed)
+    n, mean = k + n_others, float(np.mean(known))
+    squares = float(((np.array(known) - mean) ** 2).sum())
+    best = best_excess(mean, squares, k, n, 0.5, least)
+
+    def excess(others: Floats) -> float:
+        scores = np.array([*known, *others])
+        return float(scores.mean() - 0.5 - least * scores.std(ddof=1))
+
+    tried = [rng.random(n_others), *(np.full(n_others, v) for v in np.linspace(mean, 1, 400))]
+    found = [excess(others) for others in tried]
+    assert max(found) <= best + 1e-9
+    assert max(found) > best - 0.02  # it is reached, as far as 400 values come near it
+
+
+def test_the_models_that_decided_are_asked_first() -> None:
+    ensembles = ensembles_of("xgboost")
+    rows = rows_of(ensembles[0], family("xgboost").X, tries_of_kernels(300, 80), seed=5)
+    scorer, order = Scorer(ensembles), list(range(len(ensembles)))
+    assert scorer.turn.tolist() == order
+    n_asked = np.zeros(2)
+    for row in rows:
+        for time in range(2):
+            found, good, _ = scorer.scores(row, threshold=0.5, least=3.0, keep=False)
+            n_asked[time] += 0 if good else (~np.isnan(found)).sum()
+            assert sorted(scorer.turn.tolist()) == order
+    assert n_asked[1] < 0.9 * n_asked[0]  # given up sooner when asked again

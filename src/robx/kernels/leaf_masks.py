@@ -264,19 +264,17 @@ def _row_of(asked: int, rank: np.uint64, masks: LeafMasks) -> int:
     """Find the row of masks for a rank, for a category, or for a missing value."""
     first, n, u = masks.first_row[asked], masks.n_rows[asked], masks.column[asked]
     if rank == np.uint64(MISSING):
-        return first + n - 1
+        return int(first + n - 1)
     if masks.is_category[u]:
-        return first + np.int64(rank)
+        return int(first + np.int64(rank))
     begin, end = masks.own_start[asked], masks.own_start[asked + 1]
     at = begin + masks.bucket[asked, np.int64(rank >> masks.shift[u])]
     while at < end and masks.own[at] < rank:
         at += 1
-    return first + at - begin
+    return int(first + at - begin)
 
 
-def combine(
-    masks: Any, row: AnyInts, begin: int, end: int, first: int, possible: Any
-) -> None:
+def combine(masks: Any, row: AnyInts, begin: int, end: int, first: int, possible: Any) -> None:
     """Write what some rows of masks all leave possible, of `LANES` pieces from the first on."""
     some = masks[row[begin:end], first : first + LANES]
     possible[first : first + LANES] = np.bitwise_and.reduce(some, axis=0)
@@ -312,9 +310,7 @@ def _combine_vector(
 
 
 @overload(combine, strict=False)
-def _compile_combine(
-    masks: Any, row: Any, begin: Any, end: Any, first: Any, possible: Any
-) -> Any:
+def _compile_combine(masks: Any, row: Any, begin: Any, end: Any, first: Any, possible: Any) -> Any:
     return lambda masks, row, begin, end, first, possible: _combine_vector(
         masks, row, begin, end, first, possible
     )
@@ -337,5 +333,4 @@ def _count_trailing_zeros(_typing: Any, mask: Any) -> Any:
 
 @overload(lowest_bit, strict=False)
 def _compile_lowest_bit(mask: Any) -> Any:
-    return lambda mask: _count_trailing_zeros(mask)  # noqa: PLW0108 - an intrinsic
-
+    return lambda mask: _count_trailing_zeros(mask)

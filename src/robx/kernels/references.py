@@ -77,7 +77,7 @@ def _compile_by_reference(record: Any) -> Any:
 @overload(borrowed, strict=False)
 def _compile_borrowed(record: Any) -> Any:
     if isinstance(record, types.Array):
-        return lambda record: _without_owner(record)  # noqa: PLW0108 - an intrinsic
+        return lambda record: _without_owner(record)
     if not isinstance(record, types.NamedTuple):
         return lambda record: record
     return _maker("borrowed", record)

@@ -98,7 +98,9 @@ class CompiledSearch:
         is_first = np.ones(len(state), dtype=bool)
         if isinstance(test, RobustnessTest) and not test.is_noise_alone:
             is_first = state == PASSES
-        first, others = (_rows(problem, part, state, forests, norm) for part in (is_first, ~is_first))
+        first, others = (
+            _rows(problem, part, state, forests, norm) for part in (is_first, ~is_first)
+        )
         return cls(problem, conditions, first, others, asked)
 
     def run(self, applicants: Applicants, start: Floats, settings: Settings) -> Searched:
@@ -194,7 +196,10 @@ def _asked(test: PointTest) -> Asked | None:
     trees = problem.view.trees
     if trees is None or (panel is not None and len(panel.alike) < len(panel)):
         return None
-    fitted, forests = _fitted(outliers, most), make_forests([trees, *_models_of(panel)])
+    fitted: lof.Rows | None = _fitted(outliers, most)
+    forests: Forests | None = problem.memo.get(
+        ("forests", panel), lambda: make_forests([trees, *_models_of(panel)])
+    )
     if fitted is None or forests is None:
         return None
     draws, walk = problem.view.draws(noise), trees.walk

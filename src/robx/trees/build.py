@@ -281,19 +281,23 @@ def _share_splits(
     nodes: Mapping[str, NDArray[Any]], category: NDArray[np.int32], is_split: NDArray[np.bool_]
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.intp]]:
     """Sort the distinct splits by column and threshold, and tell which one each node uses."""
-    table = np.empty(
-        int(is_split.sum()),
-        dtype=[("feature", "i4"), ("category", "i4"), ("threshold", "f8"), ("missing_left", "?")],
-    )
-    table["feature"] = nodes["feature"][is_split]
-    table["category"] = category[is_split]
     # Adding zero turns -0.0 into 0.0; a split on categories has no threshold.
     threshold = np.where(category >= 0, 0.0, nodes["threshold"]) + 0.0
-    table["threshold"] = threshold[is_split]
-    table["missing_left"] = nodes["missing_left"][is_split]
-    unique, inverse = np.unique(table, return_inverse=True)
+    table: dict[str, NDArray[Any]] = {
+        "feature": nodes["feature"][is_split].astype(np.int32),
+        "category": category[is_split].astype(np.int32),
+        "threshold": threshold[is_split],
+        "missing_left": nodes["missing_left"][is_split].astype(bool),
+    }
+    order = np.lexsort(tuple(table.values())[::-1])
+    is_new = np.zeros(len(order), dtype=bool)
+    is_new[:1] = True
+    for values in table.values():
+        is_new[1:] |= values[order][1:] != values[order][:-1]
+    inverse = np.empty(len(order), dtype=np.intp)
+    inverse[order] = np.cumsum(is_new) - 1
     splits = {
-        f"split_{name}": np.ascontiguousarray(unique[name])
+        f"split_{name}": np.ascontiguousarray(table[name][order[is_new]])
         for name in ("feature", "threshold", "missing_left", "category")
     }
     return splits, inverse

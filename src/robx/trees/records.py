@@ -10,7 +10,6 @@ import math
 import re
 import reprlib
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,8 @@ SHORT.maxlist = SHORT.maxdict = SHORT.maxarray = 20
 SHORT.maxstring = SHORT.maxlong = SHORT.maxother = 60
 #: So many letters of a list of numbers become words at a time.
 TEXT_AT_ONCE = 2**20
+#: Letters of a list of numbers in a text.
+NUMBERS = re.compile(r"[-+.0-9einfa ]*")
 
 
 def parse_json(data: bytes, where: str, budget: Budget = UNLIMITED) -> Record:
@@ -130,9 +131,11 @@ class Record:
 
     def _vector(self, name: str, size: int | None) -> NDArray[Any]:
         value, array = self.any(name), None
-        with suppress(ValueError, OverflowError):
-            is_text = isinstance(value, str) and re.fullmatch(r"[-+.0-9einfa ]*", value)
+        try:
+            is_text = isinstance(value, str) and NUMBERS.fullmatch(value)
             array = _numbers_in(value) if is_text else np.asarray(value)
+        except (ValueError, OverflowError):  # a context manager takes longer than most fields
+            pass
         if array is None or array.ndim != 1 or (array.dtype.kind not in "iufb" and len(array)):
             raise self._wrong(name, "a list of numbers")
         if size is not None and len(array) != size:
@@ -147,6 +150,8 @@ class Record:
 
 def _numbers_in(text: str) -> NDArray[np.float64]:
     """Read the numbers between blanks, some at a time: as words they take ten times the memory."""
+    if len(text) <= TEXT_AT_ONCE:
+        return np.array(text.split(), np.float64)
     parts, start = [np.zeros(0)], 0
     while start < len(text):
         end = text.find(" ", start + TEXT_AT_ONCE)

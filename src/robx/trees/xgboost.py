@@ -300,7 +300,8 @@ def _with_thresholds(trees: list[Tree]) -> list[Tree]:
     if not trees:
         return trees
     ends = np.cumsum([len(tree.threshold) for tree in trees])
-    parts = np.split(below_float32(np.concatenate([tree.threshold for tree in trees])), ends[:-1])
+    conditions = np.concatenate([tree.threshold for tree in trees]).astype(np.float32)
+    parts = np.split(below_float32(conditions), ends[:-1])
     return [replace(tree, threshold=part) for tree, part in zip(trees, parts, strict=True)]
 
 
@@ -323,7 +324,7 @@ def _read_tree(record: Record, index: int, weight: float) -> Tree:
         left=left,
         right=record.integers("right_children"),
         feature=record.integers("split_indices"),
-        threshold=condition,
+        threshold=condition.astype(np.float64),
         missing_left=record.integers("default_left").astype(bool),
         value=value,
         index=index,
