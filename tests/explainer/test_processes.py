@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from sklearn.ensemble import RandomForestClassifier
 
 import robx
 from explainer_cases import explainer_of, saved, small, small_table
@@ -36,6 +38,16 @@ def test_eight_threads_at_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: loaded.explain(people).to_json(), range(8)))
     assert set(found) == {live.explain(people).to_json()}
+
+
+@pytest.mark.slow
+def test_models_may_be_trained_in_other_processes() -> None:
+    X = np.random.default_rng(0).random((200, 3)).round(2)
+    y, forest = X[:, 0] > 0.5, RandomForestClassifier(5, random_state=0)
+    one = robx.Explainer(forest.fit(X, y), X, y, n_models=6)
+    with parallel_config(backend="multiprocessing", n_jobs=2):
+        other = robx.Explainer(forest, X, y, n_models=6)
+    assert one.explain(X[:20]).to_json() == other.explain(X[:20]).to_json()
 
 
 def test_a_pickle_holds_what_the_file_holds(tmp_path: Path) -> None:

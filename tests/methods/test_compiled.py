@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,46 @@ def test_a_budget_of_tests_is_spent_alike(monkeypatch: pytest.MonkeyPatch) -> No
         assert_alike(compiled, readable(method, problem, case.applicants, monkeypatch))
         costs.append(compiled.cost.sum())
     assert costs[0] > costs[1] > costs[2] > costs[3]
+
+
+@pytest.mark.parametrize("level", [0.5, 1.0])
+def test_few_rows_are_looked_at_alike(level: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, n_ok = family("xgboost-array"), []
+    fixed = {name: {"change": "none"} for name in "15678"}
+    problem = case.problem(schema=case.problem().schema.override(fixed))
+    for most in (10, 100_000):
+        method = robx.Frugal(
+            models=retrained("xgboost-array"),
+            noise=NOISE,
+            level=level,
+            realism=None,
+            max_tries=most,
+        )
+        compiled = method.explain(problem, case.applicants)
+        assert_alike(compiled, readable(method, problem, case.applicants, monkeypatch))
+        n_ok.append(int(compiled.ok.sum()))
+    assert n_ok[0] < n_ok[1]
+
+
+def test_a_search_that_gave_up_says_so_also_where_no_other_row_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 40_000), *rng.random((2, 40_000)).round(3)])
+    X[:, 2] = (X[:, 2] / 10).round(3)
+    y = (X[:, 0] == 1) | (X[:, 1] > 0.95)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    models = list(robx.retrainings(tree, X, y, 3))
+    schema = robx.Schema.infer(X).override({"0": {"change": "none"}})
+    problem, applicant = robx.Problem(tree.fit(X, y), X, schema=schema), [[0, 0.05, 0.05]]
+    method = robx.Frugal(models=models, noise=NOISE, level=0.0, realism=None, base=None)
+    assert method.explain(problem, applicant).ok[0]
+    short = replace(method, max_tries=100)
+    compiled = short.explain(problem, applicant)
+    assert compiled.status[0] == robx.Status.BUDGET
+    assert_alike(compiled, readable(short, problem, applicant, monkeypatch))
 
 
 def test_a_batch_and_one_by_one_are_the_same() -> None:

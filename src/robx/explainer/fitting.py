@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -20,7 +21,13 @@ from robx.modelfiles import refuse_lost_parameters, with_categories
 from robx.parameters import check_whole
 from robx.problem import Problem
 from robx.progress import Progress
-from robx.retrained import ModelScores, check_readers, import_models, retrainings
+from robx.retrained import (
+    ModelScores,
+    check_readers,
+    import_models,
+    import_retrained,
+    retrainings,
+)
 from robx.scenarios import read_labels
 from robx.schema import Schema
 from robx.schema.codec import Reading
@@ -148,7 +155,7 @@ def retrained(
         given.y_train,
         given.n_models,
         given.seed,
-        None if wants_them else lambda one: import_models(problem, [one])[0],
+        None if wants_them else partial(import_retrained, target=problem.model.target),
     )
     counted = _counted_in_a_bar(later, given.n_models, shown)
     return counted, "trained on random thirds of the training rows"

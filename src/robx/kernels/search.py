@@ -181,10 +181,14 @@ def _search(
                 trial, starts[1:],
             )  # fmt: skip
             if found == 0 and settings.order == SURE_FIRST:
+                had_enough = outcome[i] == GIVEN_UP
+                most = min(settings.max_tries, MOST_OTHERS)
                 found, outcome[i], looked_at, none = nearest_passing(
-                    i, start[i], people, conditions, others, MOST_OTHERS, asked, settings, trial,
+                    i, start[i], people, conditions, others, most, asked, settings, trial,
                     starts[1:],
                 )  # fmt: skip
+                if had_enough:
+                    outcome[i] = GIVEN_UP
                 tried[i] += looked_at
                 none_above[i] = none_above[i] and none
             if found == 0:
@@ -271,6 +275,7 @@ def nearest_passing(
             if passed:
                 out[found] = point[0]
                 found += 1
+        is_at_end = is_at_end or looked_at == n
         after_raw[0], after_row[0] = raw[0, -1], rows[0, -1]
         page = min(3 * page, MOST_PAGE, n, max(most - looked_at, 1))
         if settings.order != ANY and found > 0 and looked_at >= LEAST_ROWS:

@@ -13,6 +13,7 @@ from robx.retrained.scoring import (
     acceptance,
     check_readers,
     import_models,
+    import_retrained,
     scores,
 )
 from robx.retrained.training import retrainings
@@ -25,6 +26,7 @@ __all__ = [
     "certify",
     "check_readers",
     "import_models",
+    "import_retrained",
     "retrainings",
     "scores",
 ]

@@ -36,10 +36,10 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    return [_import(model, problem.model.target) for model in models]
+    return [import_retrained(model, problem.model.target) for model in models]
 
 
-def _import(model: Any, target: Any) -> Model:
+def import_retrained(model: Any, target: Any) -> Model:
     """Import a model; one that cannot be taken apart is still asked for its scores."""
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
