@@ -230,6 +230,8 @@ def _trained(
         tasks = (delayed(_train)(fit, X, config, then) for fit in fits[first : first + size])
         # Forests that are trained in parallel disturb Python's warning filters.
         with warnings.catch_warnings():
+            # A thread may see no filters while another changes them, and scikit-learn warns then.
+            warnings.filterwarnings("ignore", message=".*sklearn.utils.parallel.delayed")
             trained = Parallel(n_jobs, prefer="threads")(tasks)
         for k, (model, error) in enumerate(trained, first + 1):
             if error is not None:
