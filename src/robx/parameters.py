@@ -17,6 +17,8 @@ MOST_LETTERS = 200
 
 #: So many names are listed, and the rest are counted.
 MOST_NAMES = 8
+#: The largest integer that arrays hold, and more than anybody counts in a search.
+LARGEST_INTEGER, MOST_COUNT = 2**63 - 1, 2**31 - 1
 
 
 def listed(
@@ -60,10 +62,13 @@ def require(holds: bool, value: Any, name: str, owner: str, expected: str) -> No
         raise InvalidInput(f"The '{name}' parameter{of} must be {expected}. Got {shown} instead.")
 
 
-def check_whole(value: Any, name: str, owner: str, least: int = 1) -> None:
-    """Refuse what is not an integer from `least` on."""
-    sound = is_whole(value) and value >= least
-    require(sound, value, name, owner, f"an integer from {least}")
+def check_whole(
+    value: Any, name: str, owner: str, least: int = 1, most: int = LARGEST_INTEGER
+) -> None:
+    """Refuse what is not an integer from `least` on, or more than `most`."""
+    sound = is_whole(value) and least <= value <= most
+    to = f" to {most}" if is_whole(value) and value > most else ""
+    require(sound, value, name, owner, f"an integer from {least}{to}")
 
 
 def check_jobs(n_jobs: Any, owner: str) -> None:

@@ -144,6 +144,7 @@ def test_files_are_looked_at_before_any_work(folder: Path, kept: Path, call: Run
         (["explain", "{kept}", "p.csv", "--level", "0.5"], "--level is for fitting"),
         (["explain", "{kept}", "p.csv", "--target", "1"], "--target is for fitting"),
         (["explain", "{kept}", "none.csv"], "none.csv"),
+        (["explain", "{kept}", "p.csv", "--applicants", "q.csv"], "Name the applicants once"),
         (["explain", "none.robx", "p.csv"], "There is no file at 'none.robx'"),
         (["explain"], "Missing option '--model'"),
         (["explain", "--model", "m.ubj"], "Missing option '--data'"),

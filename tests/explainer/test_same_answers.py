@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
+from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier
 
 import robx
@@ -164,3 +165,49 @@ def test_draws_in_a_file_are_its_own(tmp_path: Path) -> None:
     assert (other.stability != small().explain(small_table(80)).stability).any()
     assert (draw("sobol", 256, 3, 0).noise == before).all()
     assert loaded.problem.view.draws(loaded.method.noise).noise.tobytes() == (-before).tobytes()
+
+
+def test_names_are_not_taken_for_the_columns_of_an_array() -> None:
+    X = np.random.default_rng(0).random((200, 2)).round(2)
+    y = X[:, 0] > 0.5
+    forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    explainer = robx.Explainer(forest, X, y, n_models=6)
+    by_order = explainer.explain([[0.2, 0.9]])
+    by_name = explainer.explain({"0": 0.2, "1": 0.9})
+    assert by_name.words(0) == by_order.words(0)
+    for keys in ({"1": 0.9, "0": 0.2}, {"x": 0.2, "y": 0.9}):
+        with pytest.raises(robx.InvalidInput, match=r"the keys '0', '1', in this order\. Got '"):
+            explainer.explain(keys)
+        with pytest.raises(robx.InvalidInput, match=r"the keys '0', '1', in this order\. Got '"):
+            explainer.explain([keys] * 600)
+
+
+def test_a_class_is_not_a_model_and_counts_have_an_end() -> None:
+    X = np.random.default_rng(0).random((200, 2)).round(2)
+    y = X[:, 0] > 0.5
+    with pytest.raises(robx.InvalidInput, match="Got the class RandomForestClassifier itself"):
+        robx.Explainer(RandomForestClassifier, X, y)
+    forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    for name in ("max_tests", "max_tries", "n_targets", "halvings", "max_changes"):
+        counts: dict[str, Any] = {name: 10**20}
+        with pytest.raises(robx.InvalidInput, match=f"'{name}' parameter .* to 2147483647"):
+            robx.Explainer(forest, X, y, n_models=6, **counts)
+    whole = robx.Explainer(forest, X, y, n_models=6, price_per_change=1).explain(X[:40])
+    assert whole.to_json() == (
+        robx.Explainer(forest, X, y, n_models=6, price_per_change=1.0).explain(X[:40]).to_json()
+    ).replace('"price_per_change": 1.0', '"price_per_change": 1')
+
+
+def test_lightgbm_takes_a_polars_frame_with_categories() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": rng.random(300).round(2), "job": pd.Categorical(rng.choice(["x", "y", "z"], 300))}
+    )
+    y = np.where(frame["a"] + (frame["job"] == "x") > 0.8, "yes", "no")
+    model = LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1).fit(frame, y)
+    found = [
+        robx.Explainer(model, table, y, target="yes", n_models=6).explain(frame[:30])
+        for table in (frame, pl.from_pandas(frame))
+    ]
+    assert found[0].ok.any()
+    assert found[0].changes == found[1].changes

@@ -79,6 +79,10 @@ def explain(
     """
     ctx = click.get_current_context()
     if explainer_path is not None:
+        if people_path is not None and applicants is not None:
+            raise click.UsageError(
+                f"Name the applicants once: '{people_path}', or --applicants {applicants}.", ctx
+            )
         explainer, people = _kept(ctx, inputs, explainer_path, people_path or applicants, out)
     else:
         for needed in ("model_path", "data", "applicants"):

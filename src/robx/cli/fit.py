@@ -26,7 +26,7 @@ def fit(
     """Fit an explainer: import the model, train it again, and keep all that answers need.
 
     `robx explain FILE` then answers without the model, its library or the training table. The file
-    holds the accepted training rows, which are personal data: only its owner may read it.
+    holds the accepted training rows, which are personal data: only its owner may read a new one.
 
     \b
     Examples

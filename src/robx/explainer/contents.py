@@ -346,7 +346,8 @@ def _text(about: Mapping[str, Any], name: str) -> str:
 
 def _plain_notes(notes: Any) -> dict[str, Any]:
     is_plain = isinstance(notes, Mapping) and all(
-        value is None or isinstance(value, str | bool | int | float) for value in notes.values()
+        value is None or isinstance(value, str | bool | int) or is_number(value)
+        for value in notes.values()
     )
     if not is_plain:
         raise _damaged("its notes are not plain values")

@@ -233,9 +233,10 @@ class Explainer:
     # --- files -----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, date: str | None = None) -> None:
-        """Write the explainer to one file, which only its owner may read: it holds training rows.
+        """Write the explainer to one file: data and no code. The same explainer, the same bytes.
 
-        The file is data and no code. The same explainer gives the same bytes.
+        It holds training rows: only its owner may read a new file. One that is overwritten keeps
+        its permissions.
 
         Parameters
         ----------

@@ -31,6 +31,7 @@ from robx.retrained import (
 from robx.scenarios import read_labels
 from robx.schema import Schema
 from robx.schema.codec import Reading
+from robx.tables import as_pandas
 from robx.trees import Model
 
 #: Of the retrained models one in so many helps to find answers; the others certify them.
@@ -61,6 +62,10 @@ class Given:
 
     def check(self, model: Any, X_train: Any, owner: str) -> None:
         """Refuse, before any work starts, what does not go together."""
+        if isinstance(model, type):
+            raise InvalidInput(
+                f"{owner} needs a fitted model. Got the class {model.__name__} itself."
+            )
         if self.method is not None and self.parameters:
             raise InvalidInput(
                 f"{owner} takes a method or parameters of Frugal, not both. Got a method and "
@@ -145,6 +150,8 @@ def retrained(
         return iter(given.models), "drawn like these"
     if given.y_train is None:
         return iter(()), ""
+    if type(given.to_train(model)).__module__.startswith("lightgbm"):
+        X_train = as_pandas(X_train)  # of another frame with categories, it ends the process
     trained_on = with_categories(X_train, problem.model)
     method = as_method(given.method)
     # Another method may want models as they are to search with.

@@ -25,7 +25,7 @@ from robx.methods.point_tests import (
     tau_in_numbers,
     tested_rows,
 )
-from robx.parameters import check_whole
+from robx.parameters import MOST_COUNT, check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
 from robx.schema import Norm
@@ -74,7 +74,7 @@ class Conservative(Method):
         """See `Method.check`."""
         super().check(problem, n_applicants)
         check_tau(self.tau, "Conservative")
-        check_whole(self.max_tries, "max_tries", "Conservative")
+        check_whole(self.max_tries, "max_tries", "Conservative", most=MOST_COUNT)
         check_noise(self.noise, problem, "Conservative")
 
     def search(

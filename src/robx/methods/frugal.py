@@ -25,7 +25,7 @@ from robx.methods.point_tests import (
 )
 from robx.methods.pullback import Pullback, place_in_line
 from robx.methods.robx import RobX
-from robx.parameters import check_number, check_whole, require
+from robx.parameters import MOST_COUNT, check_number, check_whole, require
 from robx.problem import Applicants, Problem, SearchResult
 from robx.problem.memo import Identity
 from robx.retrained import Panel
@@ -140,10 +140,10 @@ class Frugal(Method):
         if self.max_outlier_score is not None:
             check_number(self.max_outlier_score, "max_outlier_score", "Frugal")
         if self.max_changes is not None:
-            check_whole(self.max_changes, "max_changes", "Frugal")
+            check_whole(self.max_changes, "max_changes", "Frugal", most=MOST_COUNT)
         check_number(self.price_per_change, "price_per_change", "Frugal", least=0)
-        check_whole(self.halvings, "halvings", "Frugal", least=0)
-        check_whole(self.max_tests, "max_tests", "Frugal", least=0)
+        check_whole(self.halvings, "halvings", "Frugal", least=0, most=MOST_COUNT)
+        check_whole(self.max_tests, "max_tests", "Frugal", least=0, most=MOST_COUNT)
         if len(self.models):
             Panel.of(problem, self.models)
 
@@ -227,7 +227,7 @@ class Frugal(Method):
             halvings=self.halvings,
             max_tests=self.max_tests,
             most_changes=len(test.problem.names) if self.max_changes is None else self.max_changes,
-            price=self.price_per_change,
+            price=float(self.price_per_change),
         )
         if compiled.answer(test, applicants, start, settings, self.norm, found):
             return

@@ -13,7 +13,7 @@ from robx.methods.base import Method, check_gamma
 from robx.methods.leaf_space import trees_of
 from robx.methods.neighbours import nearest_points, report
 from robx.parallel import in_threads
-from robx.parameters import check_whole
+from robx.parameters import MOST_COUNT, check_whole
 from robx.problem import Applicants, Problem, SearchResult
 
 
@@ -60,8 +60,8 @@ class LiveRegion(Method):
         """See `Method.check`."""
         super().check(problem, n_applicants)
         check_gamma(self.gamma, "LiveRegion")
-        check_whole(self.n_rows, "n_rows", "LiveRegion")
-        check_whole(self.max_tries, "max_tries", "LiveRegion")
+        check_whole(self.n_rows, "n_rows", "LiveRegion", most=MOST_COUNT)
+        check_whole(self.max_tries, "max_tries", "LiveRegion", most=MOST_COUNT)
 
     def search(
         self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]

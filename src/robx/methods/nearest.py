@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robx.methods.base import Method, check_gamma
 from robx.methods.neighbours import nearest_points, report
-from robx.parameters import check_whole
+from robx.parameters import MOST_COUNT, check_whole
 from robx.problem import Applicants, Problem, SearchResult
 
 
@@ -46,7 +46,7 @@ class NearestNeighbour(Method):
         """See `Method.check`."""
         super().check(problem, n_applicants)
         check_gamma(self.gamma, "NearestNeighbour")
-        check_whole(self.max_tries, "max_tries", "NearestNeighbour")
+        check_whole(self.max_tries, "max_tries", "NearestNeighbour", most=MOST_COUNT)
 
     def search(
         self, problem: Problem, applicants: Applicants, rows: NDArray[np.intp]

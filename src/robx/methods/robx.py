@@ -24,7 +24,7 @@ from robx.methods.nearest import NearestNeighbour
 from robx.methods.neighbours import why_none
 from robx.methods.point_tests import PointTest, StabilityTest, Tau, check_tau, tau_in_numbers
 from robx.methods.walks import Walks, steps_to_go
-from robx.parameters import check_number, check_whole
+from robx.parameters import MOST_COUNT, check_number, check_whole
 from robx.problem import Applicants, Problem, SearchResult
 from robx.robustness import Noise
 
@@ -125,8 +125,8 @@ class RobX(Method):
                 f"The 'step' parameter of RobX must be at least {LEAST_STEP:g}: a walk of smaller "
                 f"steps has too many. Got {self.step!r} instead."
             )
-        check_whole(self.n_targets, "n_targets", "RobX")
-        check_whole(self.max_tries, "max_tries", "RobX")
+        check_whole(self.n_targets, "n_targets", "RobX", most=MOST_COUNT)
+        check_whole(self.max_tries, "max_tries", "RobX", most=MOST_COUNT)
         check_noise(self.noise, problem, "RobX")
         if self.base is not None:
             self.base.check(problem, n_applicants)

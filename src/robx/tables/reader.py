@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robx.arrays import Bools, Floats
 from robx.errors import InvalidInput
+from robx.parameters import listed
 from robx.recent import Recent
 from robx.tables.cells import NUMBERS, Complaints, numbers_in, shown
 from robx.tables.codes import (
@@ -244,6 +245,13 @@ def _from_records(
 ) -> Floats | None:
     """Read dicts of plain cells; None where one of them is not plain."""
     names, cells = records(X, what)
+    own = tuple(column.name for column in columns)
+    if not named and names != own:
+        raise InvalidInput(
+            f"{what} is given by names, and the training table is an array, whose columns have "
+            f"none. Pass a list of values in their order, or the keys {listed(own)}, in this order."
+            f" Got {listed(list(map(str, names)))}."
+        )
     found: list[int] = plans.get(
         ("records", names),
         lambda: find_places(Table(X, "pandas", names), columns, named=named, what=what),
