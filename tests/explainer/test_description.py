@@ -39,6 +39,11 @@ def test_it_is_described_in_plain_values() -> None:
     assert all(len(one) == 64 for one in about["digests"].values())
     assert {"robx", "python", "numpy"} <= set(about["versions"])
     assert ("training rows", "60") in lines(about)
+    assert about["trained_again"] is None
+    assumed = small().noted(trained_again="with a learning rate that was assumed")
+    said = ("trained again", "with a learning rate that was assumed")
+    assert said in lines(assumed.describe())
+    assert "trained again" not in dict(lines(about))
 
 
 def test_digests_tell_what_went_in() -> None:

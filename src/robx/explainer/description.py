@@ -32,6 +32,7 @@ def described(fitted: Fitted) -> dict[str, Any]:
         "searching_models": len(getattr(fitted.method, "models", ())),
         "certifying_models": len(fitted.certifying),
         "drawn": fitted.drawn or None,
+        "trained_again": fitted.notes.get("trained_again"),
         "seed": fitted.notes.get("seed"),
         "made": fitted.date,
         "versions": dict(problem.origin["versions"]),
