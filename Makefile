@@ -93,10 +93,10 @@ bench: $(VENV)/test
 	$(BIN)/python -m benchmarks.frugal $(if $(HELOC),--heloc $(HELOC))
 	$(BIN)/python -m benchmarks.scale
 
-# Updates the committed results and the page about speed.
 test-compile: $(VENV)/test
 	ROBX_TEST_COMPILE=1 $(BIN)/python -m pytest -q tests/cli/test_compile.py
 
+# Updates the committed results and the page about speed.
 bench-latency: $(VENV)/test
 	$(BIN)/python -m benchmarks.latency
 
