@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robx.datasets import Dataset, load_german, load_heloc, make_gaussians
+from robx.datasets import Dataset, load_adult, load_german, load_heloc, make_gaussians
 
 LOADERS: dict[str, Callable[[Path], Dataset]] = {
     "german": lambda _: load_german(),
     "german, all": lambda _: load_german("all"),
+    "adult": lambda _: load_adult(),
+    "adult, codes": lambda _: load_adult("codes"),
     "heloc": lambda heloc_csv: load_heloc(heloc_csv, check=False),
     "gaussians": lambda _: make_gaussians(),
 }
