@@ -77,9 +77,9 @@ def test_what_is_excluded_once_is_not_found_again(monkeypatch: pytest.MonkeyPatc
     excluded: dict[search.Search, list[tuple[int, ...]]] = {}
     exclude = search.Search._exclude
 
-    def noted(self: search.Search, program: Any, leaves: Any) -> bool:
-        excluded.setdefault(self, []).append(tuple(leaves.tolist()))
-        return exclude(self, program, leaves)
+    def noted(self: search.Search, program: Any, k: int, leaves: Any) -> bool:
+        excluded.setdefault(self, []).append((k, *leaves.tolist()))
+        return exclude(self, program, k, leaves)
 
     monkeypatch.setattr(search.Search, "_exclude", noted)
     for cutoff in tied()[2]:

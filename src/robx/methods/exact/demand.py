@@ -8,7 +8,8 @@ import numpy as np
 
 from robx.arrays import Floats, Ints
 from robx.methods.exact.whole import MARGIN_BITS, unit_for
-from robx.methods.leaf_space import LeafSpace
+from robx.methods.leaf_space import signs
+from robx.trees import TreeEnsemble
 
 #: Scores so near to zero are as good as zero.
 TINY = 1e-300
@@ -30,20 +31,20 @@ class Condition:
 
 
 class Demand:
-    """Linear conditions on sums of leaf values that every accepted point meets.
+    """Linear conditions on sums of a model's leaf values that every accepted point meets.
 
     One sum makes the score of most ensembles. That of several classes is concave in the target's
     lead: any number of tangents hold, and one at a point that fails cuts it off.
 
     Parameters
     ----------
-    space : LeafSpace
+    ensemble : TreeEnsemble
     cutoff : float
         Score that an answer must be above.
     """
 
-    def __init__(self, space: LeafSpace, cutoff: float) -> None:
-        self.space, self.ensemble, self.cutoff = space, space.ensemble, cutoff
+    def __init__(self, ensemble: TreeEnsemble, cutoff: float) -> None:
+        self.ensemble, self.cutoff = ensemble, cutoff
         e = self.ensemble
         is_leaf = e.node_split < 0
         tree = np.empty(e.n_leaves, dtype=np.int64)
@@ -71,7 +72,7 @@ class Demand:
         e = self.ensemble
         if e.link == "softmax":
             return self._softmax()
-        way = float(self.space.trees.sign[0])
+        way = float(signs(e)[0])
         most = int(np.ceil(self.total * self.scale)) + 1
         low, high = -most, most + 1
         while low < high:  # the least sum that is accepted

@@ -9,11 +9,10 @@ import numpy as np
 
 from robx.arrays import Bools, Floats, Ints, same
 from robx.kernels import grids, regions
-from robx.methods.leaf_space import LeafSpace
+from robx.methods.exact.quorum import Quorum
 from robx.problem import Applicants
 from robx.schema.rules import Rules
 from robx.schema.together import Tie as Joint
-from robx.trees import TreeEnsemble
 
 #: Columns that a relation ties together are tried value by value, if they have at most so many.
 MOST_VALUES = 2000
@@ -30,7 +29,7 @@ class Axis:
         In the schema's numbers, ascending.
     cost : (m,) float64
     splits : (s,) int
-        Splits of these columns.
+        Splits of these columns, of all models.
     left : (m, s) bool
         Which options go left there.
     """
@@ -57,12 +56,12 @@ class Axis:
 Tie = tuple[Floats, float, float]
 
 
-def axes_of(space: LeafSpace, person: Applicants) -> tuple[list[Axis], list[Tie]]:
+def axes_of(quorum: Quorum, person: Applicants) -> tuple[list[Axis], list[Tie]]:
     """List what an applicant can choose, and what ties columns of listed values together."""
-    rules = space.problem.rules
-    conditions = _ties(space, person)
+    rules = quorum.problem.rules
+    conditions = _ties(quorum, person)
     matrix = np.array([terms for terms, _, _ in conditions]).reshape(-1, len(rules.features))
-    every = [_options(space, person, j, every=True) for j in range(len(rules.features))]
+    every = [_options(quorum, person, j, every=True) for j in range(len(rules.features))]
     joint = {int(j): tie for tie in rules.together_in_numbers.ties for j in tie.columns}
     # Who lacks a value, and cannot have it, keeps all relations that name it.
     listed = np.array(
@@ -77,24 +76,24 @@ def axes_of(space: LeafSpace, person: Applicants) -> tuple[list[Axis], list[Tie]
     kept = [r for r, row in enumerate(matrix) if listed[row != 0].all()]
     tied = (matrix[kept] != 0).any(axis=0)
     axes = [
-        _axis(space, person, members, _members(rules, person, members), merge=True)
+        _axis(quorum, person, members, _members(rules, person, members), merge=True)
         for members in rules.groups.values()
         if int(members[0]) not in joint
     ]
     for tie in rules.together_in_numbers.ties:
         merge = not tied[tie.columns].any()
-        axes.append(_axis(space, person, tie.columns, _joint(space, person, tie), merge=merge))
+        axes.append(_axis(quorum, person, tie.columns, _joint(quorum, person, tie), merge=merge))
     for j, feature in enumerate(rules.features):
         if feature.group is None and j not in joint:
-            values = every[j] if tied[j] else _options(space, person, j, every=False)
+            values = every[j] if tied[j] else _options(quorum, person, j, every=False)
             assert values is not None  # noqa: S101 - cells can be listed
-            axes.append(_axis(space, person, np.array([j]), values[:, None], merge=not tied[j]))
+            axes.append(_axis(quorum, person, np.array([j]), values[:, None], merge=not tied[j]))
     return axes, [conditions[r] for r in kept]
 
 
-def _ties(space: LeafSpace, person: Applicants) -> list[Tie]:
+def _ties(quorum: Quorum, person: Applicants) -> list[Tie]:
     """Relations, and effects as sums that may differ from zero by what rounding to a grid does."""
-    rules, x = space.problem.rules, person.matrix[0]
+    rules, x = quorum.problem.rules, person.matrix[0]
     relations, effects = rules.relations_in_numbers, rules.effects_in_numbers
     ties: list[Tie] = [
         (terms, -np.inf, float(bound))
@@ -109,18 +108,18 @@ def _ties(space: LeafSpace, person: Applicants) -> list[Tie]:
 
 
 def _axis(
-    space: LeafSpace, person: Applicants, columns: Ints, values: Floats, *, merge: bool
+    quorum: Quorum, person: Applicants, columns: Ints, values: Floats, *, merge: bool
 ) -> Axis:
     """Ask what options cost and where they go; of those that go alike keep the cheapest."""
-    problem, e = space.problem, space.ensemble
+    problem = quorum.problem
     own = np.repeat(person.matrix, len(values), axis=0)
     points = own.copy()
     points[:, columns] = values
     numbers, cost = problem.view.numbers(points), problem.rules.cost(points, own, 1)
     # Nobody comes to have what the model does not know, or takes for missing.
     fits = np.isfinite(cost) & problem.gate.holds(points, person, np.zeros(len(points), np.intp))
-    splits = np.concatenate([np.arange(e.first_split[j], e.first_split[j + 1]) for j in columns])
-    left = regions.sides(numbers, splits, e.kernel_arrays)
+    splits = np.concatenate([quorum.splits[j] for j in columns])
+    left = regions.sides(numbers, splits, quorum.trees)
     kept = np.flatnonzero(fits)
     kept = kept[np.argsort(cost[kept], kind="stable")]
     if merge and len(kept):
@@ -130,12 +129,12 @@ def _axis(
     return Axis(columns, values[kept], cost[kept], splits, left[kept])
 
 
-def _joint(space: LeafSpace, person: Applicants, tie: Joint) -> Floats:
+def _joint(quorum: Quorum, person: Applicants, tie: Joint) -> Floats:
     """List the values of columns that go together, the applicant's own first: (m, k)."""
     points = np.repeat(person.matrix, len(tie.keys) + 1, axis=0)
     points[1:, tie.leaders] = tie.keys
     owner = np.zeros(len(points), dtype=np.intp)
-    admitted = space.problem.gate.admit(points, person, owner).points
+    admitted = quorum.problem.gate.admit(points, person, owner).points
     kept = same(admitted[:, tie.leaders], points[:, tie.leaders]).all(axis=1)
     return np.asarray(admitted[kept][:, tie.columns])
 
@@ -149,12 +148,12 @@ def _members(rules: Rules, person: Applicants, members: Ints) -> Floats:
     return np.concatenate([own, np.eye(len(members)), *none])
 
 
-def _options(space: LeafSpace, person: Applicants, j: int, *, every: bool) -> Floats | None:
+def _options(quorum: Quorum, person: Applicants, j: int, *, every: bool) -> Floats | None:
     """List values that an applicant may have, their own first: (m,).
 
     Every one of them, or None if they cannot be counted; or the nearest of each cell.
     """
-    rules = space.problem.rules
+    rules = quorum.problem.rules
     x = person.matrix[0, j]
     low, high = (side[0, j] for side in rules.reach(person.matrix, *person.bounds))
     kind, numerator, denominator, single, start, levels = rules.grid
@@ -165,7 +164,7 @@ def _options(space: LeafSpace, person: Applicants, j: int, *, every: bool) -> Fl
     if kind[j] == grids.LEVELS:
         values = levels
     elif not every:
-        cuts, wanted = _cuts(space.ensemble, j, x, low, high)
+        cuts, wanted = _cuts(quorum, j, x, low, high)
         values = np.empty(len(wanted))
         grid = kind[j], numerator[j], denominator[j], single[j], levels
         regions.cell_values(wanted, low, high, cuts, *grid, values)
@@ -179,10 +178,10 @@ def _options(space: LeafSpace, person: Applicants, j: int, *, every: bool) -> Fl
     return np.concatenate([own, values[(values >= low) & (values <= high) & (values != x)]])
 
 
-def _cuts(e: TreeEnsemble, j: int, x: float, low: float, high: float) -> tuple[Floats, Floats]:
-    """Where a column is cut into cells, and what is wanted in each."""
-    cuts = e.split_threshold[e.first_split[j] : e.first_split[j + 1]]
-    missing = e.columns[j].missing_range
+def _cuts(quorum: Quorum, j: int, x: float, low: float, high: float) -> tuple[Floats, Floats]:
+    """Where any of the models cuts a column into cells, and what is wanted in each."""
+    cuts = quorum.trees.threshold[quorum.splits[j]].astype(np.float64)
+    missing = quorum.problem.view.columns[j].missing_range
     if missing is not None:
         cuts = np.concatenate([cuts, [np.nextafter(missing[0], -np.inf), missing[1]]])
     cuts = np.unique(cuts[(cuts >= low) & (cuts < high)])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ import numpy as np
 from robx.arrays import Bools, Floats, Ints
 from robx.errors import InvalidInput
 from robx.kernels import regions
+from robx.methods.exact.demand import Condition
 from robx.methods.exact.options import Axis
+from robx.methods.exact.quorum import Quorum
 from robx.methods.exact.whole import COST_BITS, MARGIN_BITS, unit_for
 from robx.schema.relation import SINGLE_SLACK, SLACK
-from robx.trees import TreeEnsemble
 
 #: Leaves in reach beyond which the program would not fit into memory.
 MOST_LEAVES = 200_000
@@ -46,29 +47,34 @@ class Solved:
         Whether it is proven that there is no choice.
     options : list of int, optional
         Number of the option of each axis.
-    leaves : (trees,) int64
-        The leaf of each tree; empty without options.
+    leaves : list of (trees,) int64
+        The leaf of each tree of each model; empty without options.
+    counted : list of bool
+        Whether each model is to accept; empty without options.
     """
 
     bound: float
     effort: float
     is_infeasible: bool = False
     options: list[int] | None = None
-    leaves: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    leaves: Sequence[Ints] = ()
+    counted: Sequence[bool] = ()
 
 
 class Program:
     """Options of axes and leaves of trees that fit together, at the least cost up to a cap.
 
     On a line the variables tell whether the option before number 1, 2, ... is chosen, and elsewhere
-    which option is.
+    which option is. Another variable for each model of the panel tells whether it is spared: it
+    need not accept. There is none where all of them must.
     """
 
-    def __init__(self, ensemble: TreeEnsemble, axes: list[Axis], cap: float) -> None:
+    def __init__(self, quorum: Quorum, axes: list[Axis], cap: float) -> None:
         self.cp = cp_sat()
         self.model = self.cp.CpModel()
-        self.ensemble, self.axes = ensemble, axes
+        self.quorum, self.axes = quorum, axes
         self.chosen = [self._choice(axis) for axis in axes]
+        self.spared = self._spared()
         self.leaves: list[tuple[Ints, list[Any]]] = []
         self.unit = unit_for(cap, COST_BITS)
         price = sum(
@@ -77,6 +83,15 @@ class Program:
         )
         self.model.add(price <= int(np.ceil(cap * self.unit)))
         self.model.minimize(price)
+
+    def _spared(self) -> list[list[Any]]:
+        """Give each model its variable, if it has one."""
+        n_others, n_spared = len(self.quorum.demands) - 1, self.quorum.n_spared
+        if n_spared == 0:
+            return [[]] * (n_others + 1)
+        each = [self.model.new_bool_var("") for _ in range(n_others)]
+        self.model.add(self.cp.LinearExpr.sum(each) <= n_spared)
+        return [[], *([one] for one in each)]
 
     def _choice(self, axis: Axis) -> list[Any]:
         if not axis.is_line:
@@ -102,10 +117,10 @@ class Program:
         At most one of several leaves and an option that none of them allows: together these say
         more to the solver's linear program than leaf by leaf.
         """
-        e = self.ensemble
+        trees = self.quorum.trees
         axis_start = np.cumsum([0, *(len(axis.cost) for axis in self.axes)]).astype(np.int64)
-        split_axis = np.zeros(len(e.split_feature), dtype=np.int64)
-        left_start = np.zeros(len(e.split_feature), dtype=np.int64)
+        split_axis = np.zeros(len(trees.feature), dtype=np.int64)
+        left_start = np.zeros(len(trees.feature), dtype=np.int64)
         used = 0
         for a, axis in enumerate(self.axes):
             split_axis[axis.splits] = a
@@ -113,11 +128,11 @@ class Program:
             used += axis.left.size
         left = np.concatenate([axis.left.T.ravel() for axis in self.axes])
         count = 0
-        for root, end in itertools.pairwise(e.tree_start):
+        for root, end in itertools.pairwise(trees.tree_start):
             leaves = np.empty((end - root + 1) // 2, dtype=np.int64)
             alive = np.empty((len(leaves), axis_start[-1]), dtype=bool)
             n = regions.leaf_options(
-                root, e.node_split, e.node_right, split_axis, axis_start, left_start, left,
+                root, trees.node_split, trees.node_right, split_axis, axis_start, left_start, left,
                 leaves, alive,
             )  # fmt: skip
             count += n
@@ -145,20 +160,25 @@ class Program:
                 if some:
                     self.model.add_at_most_one([*some, option])
 
-    def ask(self, weights: Ints, least: int) -> None:
-        """Ask that the weights of the chosen leaves add up to enough."""
-        variables, numbers = [], []
-        for leaves, some in self.leaves:
-            lowest = int(weights[leaves].min())
+    def ask(self, k: int, condition: Condition) -> None:
+        """Ask that the weights of the leaves of model k add up to enough, unless it is spared."""
+        variables, numbers, least = [], [], condition.least
+        for leaves, some in self._trees_of(k):
+            weights = condition.weights[leaves - self.quorum.first_leaf[k]]
+            lowest = int(weights.min())
             least -= lowest
             variables += some
-            numbers += (weights[leaves] - lowest).tolist()
+            numbers += (weights - lowest).tolist()
+        # No number is negative now, so a model that is spared may fall short by all of the least.
+        variables += self.spared[k]
+        numbers += [max(least, 0)] * len(self.spared[k])
         self.model.add(self.cp.LinearExpr.weighted_sum(variables, numbers) >= least)
 
-    def exclude(self, together: Ints) -> None:
-        """Do not choose all of some leaves together."""
+    def exclude(self, k: int, together: Ints) -> None:
+        """Do not choose all of some leaves of model k together, unless it is spared."""
         wanted = set(together.tolist())
-        self.model.add_bool_or(~v for leaf, v in self._each_leaf() if leaf in wanted)
+        others = [~v for leaf, v in self._each_leaf(k) if leaf in wanted]
+        self.model.add_bool_or([*others, *self.spared[k]])
 
     def tie(self, factors: Floats, least: float, most: float, single: Bools) -> None:
         """Keep a sum of columns within bounds, but for rounding; who lacks a value keeps it."""
@@ -201,11 +221,18 @@ class Program:
             return Solved(bound, used)
         said = [[solver.boolean_value(v) for v in choice] for choice in self.chosen]
         options = [each.index(True) if True in each else len(each) for each in said]
-        leaves = [leaf for leaf, v in self._each_leaf() if solver.boolean_value(v)]
-        chosen = np.array(leaves, dtype=np.int64)
-        return Solved(bound, used, options=options, leaves=chosen)
+        leaves = [
+            np.array([leaf for leaf, v in self._each_leaf(k) if solver.boolean_value(v)], np.int64)
+            for k in range(len(self.spared))
+        ]
+        counted = [not any(map(solver.boolean_value, spared)) for spared in self.spared]
+        return Solved(bound, used, options=options, leaves=leaves, counted=counted)
 
-    def _each_leaf(self) -> Iterator[tuple[int, Any]]:
-        """Go through all leaves with their variables."""
-        for leaves, variables in self.leaves:
+    def _trees_of(self, k: int) -> list[tuple[Ints, list[Any]]]:
+        """The trees of model k: leaves and their variables."""
+        return self.leaves[self.quorum.first_tree[k] : self.quorum.first_tree[k + 1]]
+
+    def _each_leaf(self, k: int) -> Iterator[tuple[int, Any]]:
+        """Go through all leaves of model k with their variables."""
+        for leaves, variables in self._trees_of(k):
             yield from zip(leaves.tolist(), variables, strict=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from robx.arrays import Floats, Ints, same_rows
-from robx.methods.exact.demand import Demand
+from robx.arrays import Bools, Floats, Ints, same_rows
+from robx.methods.exact.demand import Condition
 from robx.methods.exact.options import axes_of
-from robx.methods.exact.program import MOST_LEAVES, Program
+from robx.methods.exact.program import MOST_LEAVES, Program, Solved
+from robx.methods.exact.quorum import Quorum
 from robx.problem import Applicants
 
 #: The cost is capped first at this many halvings of what an answer may cost.
@@ -26,7 +27,7 @@ class Search:
 
     Parameters
     ----------
-    demand : Demand
+    quorum : Quorum
     person : one Applicant
     known : (d,) float64, optional
         An answer to begin with.
@@ -45,14 +46,17 @@ class Search:
         What ended the search, if that was not the effort.
     """
 
-    def __init__(self, demand: Demand, person: Applicants, known: Floats | None) -> None:
-        self.demand, self.person, self.best = demand, person, known
-        self.problem = demand.space.problem
+    def __init__(self, quorum: Quorum, person: Applicants, known: Floats | None) -> None:
+        self.quorum, self.person, self.best = quorum, person, known
+        self.problem = quorum.problem
         self.cost = np.inf if known is None else self._cost_of(known)
         self.bound, self.is_proven, self.obstacle = 0.0, False, ""
-        self._axes, self._ties = axes_of(demand.space, person)
-        self._conditions = demand.first()
-        self._excluded: list[Ints] = []
+        self._axes, self._ties = axes_of(quorum, person)
+        # What was learned of each model, by its number.
+        self._conditions: list[tuple[int, Condition]] = [
+            (k, condition) for k, one in enumerate(quorum.demands) for condition in one.first()
+        ]
+        self._excluded: list[tuple[int, Ints]] = []
 
     def run(self, effort: float) -> None:
         """Look for better answers until it is proven that there are none."""
@@ -88,25 +92,26 @@ class Search:
             if solved.options is None:
                 return effort if solved.is_infeasible else 0.0
             point = self._point(program, solved.options)
-            if self.problem.gate.score(point[None])[0] > self.demand.cutoff:
+            accepting = self.quorum.accepting(point[None])
+            if self.quorum.suffices(accepting)[0]:
                 self._take(point)
                 return 0.0
-            if not self._exclude(program, solved.leaves):
+            if not self._exclude_all(program, solved, accepting[:, 0]):
                 return 0.0
         return effort
 
     def _program(self, cap: float, least: float) -> Program | None:
         """Write the program of the points up to a cap, with what was learned; None if too long."""
         axes = [axis.up_to(cap - least + float(axis.cost.min())) for axis in self._axes]
-        program = Program(self.demand.ensemble, axes, cap)
+        program = Program(self.quorum, axes, cap)
         if not program.add_trees():
             return None
         for tie in self._ties:
             program.tie(*tie, self.problem.rules.single)
-        for condition in self._conditions:
-            program.ask(condition.weights, condition.least)
-        for leaves in self._excluded:
-            program.exclude(leaves)
+        for k, condition in self._conditions:
+            program.ask(k, condition)
+        for k, leaves in self._excluded:
+            program.exclude(k, leaves)
         return program
 
     def _point(self, program: Program, options: list[int]) -> Floats:
@@ -125,23 +130,29 @@ class Search:
         elif cost < self.cost:
             self.best, self.cost = point, cost
 
-    def _exclude(self, program: Program, leaves: Ints) -> bool:
-        """Rule out leaves that are not accepted after all; tell whether to go on."""
-        e = self.demand.ensemble
+    def _exclude_all(self, program: Program, solved: Solved, accepting: Bools) -> bool:
+        """Rule out what models were counted on for and do not accept; tell whether to go on."""
+        wrong = np.flatnonzero(np.array(solved.counted) & ~accepting).tolist()
+        return all(self._exclude(program, k, solved.leaves[k]) for k in wrong)
+
+    def _exclude(self, program: Program, k: int, leaves: Ints) -> bool:
+        """Rule out leaves that model k does not accept after all; tell whether to go on."""
+        demand, own = self.quorum.demands[k], leaves - self.quorum.first_leaf[k]
+        e = demand.ensemble
         if e.link == "softmax":
-            sums = np.bincount(self.demand.class_of_leaf[leaves], e.leaf_value[leaves], len(e.base))
-            condition = self.demand.tangent(sums + e.base)
-            if condition.weights[leaves].sum() < condition.least:
-                self._conditions.append(condition)
-                program.ask(condition.weights, condition.least)
+            sums = np.bincount(demand.class_of_leaf[own], e.leaf_value[own], len(e.base))
+            condition = demand.tangent(sums + e.base)
+            if condition.weights[own].sum() < condition.least:
+                self._conditions.append((k, condition))
+                program.ask(k, condition)
                 return True
-        self._excluded.append(leaves)
-        program.exclude(leaves)
+        self._excluded.append((k, leaves))
+        program.exclude(k, leaves)
         if len(self._excluded) > MOST_EXCLUDED:
             # Rounding decides about many points: from here on only what is safely above counts.
-            self._conditions = [c.made_safe() for c in self._conditions]
-            for condition in self._conditions:
-                program.ask(condition.weights, condition.least)
+            self._conditions = [(one, c.made_safe()) for one, c in self._conditions]
+            for one, condition in self._conditions:
+                program.ask(one, condition)
         return len(self._excluded) <= 2 * MOST_EXCLUDED
 
     def _cost_of(self, point: Floats) -> float:
