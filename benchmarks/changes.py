@@ -198,7 +198,7 @@ def figures(split: Split, method: robx.Method) -> dict[str, float]:
             "with a tiny one": float(tiny.any(axis=1).mean()),
             "kept": float(kept[:, ok].mean()),
             "R": float(answer.stability[ok].mean()),
-            "margin": float(answer.measured["retraining_margin"][ok].mean()),
+            "margin": float(answer.measured["retrained_score"][ok].mean()),
         }
     return out
 
@@ -228,7 +228,7 @@ def missed(split: Split) -> dict[str, float]:
         tried, legal = problem.gate.admit(tried, applicants, np.full(len(tried), i))
         tried = tried[legal & problem.gate.accepts(tried)]
         assert test.panel is not None  # noqa: S101 - it has models
-        tried = tried[test.panel.margins(tried) >= test.min_margin]
+        tried = tried[test.panel.mean_scores(tried) >= test.min_retrained_score]
         possible[i] = test(tried).any()
     return {"possible": float(possible.sum()), "missed": float((possible & ~ok).sum())}
 

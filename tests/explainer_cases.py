@@ -25,7 +25,9 @@ def explainer_of(name: str) -> robx.Explainer:
     case = family(name)
     frame = case.X if isinstance(case.X, pd.DataFrame) else people(400, 0)
     y = labels(frame, 2 if case.target is None else 3)
-    return robx.Explainer(case.model, case.X, y, target=case.target, n_models=6, progress=False)
+    return robx.Explainer(
+        case.model, case.X, y, target=case.target, n_models=6, keep=None, progress=False
+    )
 
 
 def saved(explainer: robx.Explainer, folder: Path, name: str = "credit.robx") -> Path:
@@ -55,7 +57,9 @@ def small() -> robx.Explainer:
     X = small_table()
     forest = RandomForestClassifier(4, max_depth=3, random_state=0).fit(X, small_labels(X))
     schema = robx.Schema.infer(X)
-    return robx.Explainer(forest, X, small_labels(X), schema=schema, n_models=6, progress=False)
+    return robx.Explainer(
+        forest, X, small_labels(X), schema=schema, n_models=6, keep=None, progress=False
+    )
 
 
 @cache
@@ -68,7 +72,7 @@ def explainer_with_categories() -> robx.Explainer:
     y = labels(X)
     schema = robx.Schema.infer(X).override(relations=["savings <= age"])
     model.fit(X, y)
-    return robx.Explainer(model, X, y, schema=schema, n_models=6, progress=False)
+    return robx.Explainer(model, X, y, schema=schema, n_models=6, keep=None, progress=False)
 
 
 def applicants() -> pd.DataFrame:

@@ -37,7 +37,8 @@ def warm_up():
     # Compiled kernels are loaded once: every fork would load them again.
     X = np.random.default_rng(0).random((60, 3))
     forest = sklearn.ensemble.RandomForestClassifier(3, max_depth=3).fit(X, X[:, 0] > 0.5)
-    once = robx.Explainer(forest, X, X[:, 0] > 0.5, n_models=6, schema=robx.Schema.infer(X))
+    schema = robx.Schema.infer(X)
+    once = robx.Explainer(forest, X, X[:, 0] > 0.5, n_models=6, keep=None, schema=schema)
     once.explain(X)
 
 READERS = {

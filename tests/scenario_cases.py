@@ -29,6 +29,7 @@ from robx.scenarios import (
     Fit,
     Hyperparameter,
     LabelFlips,
+    LaterVintage,
     MoreData,
     NewSeed,
     OtherHalf,
@@ -54,6 +55,9 @@ ESTIMATORS: dict[str, Any] = {
     "pipeline": Pipeline([("scale", StandardScaler()), ("model", XGBClassifier(n_estimators=8))]),
 }
 
+#: When the rows came about: the last ones first, some of them on the same day.
+DAYS = np.datetime64("2024-03-01") + np.arange(len(Y))[::-1] // 3
+
 #: Of each scenario one, for a forest.
 SCENARIOS: dict[str, Scenario] = {
     "drop 10 rows": DropRows(10),
@@ -66,6 +70,8 @@ SCENARIOS: dict[str, Scenario] = {
     "5% of labels flipped": LabelFlips(0.05),
     "more data after the first 50%": MoreData(steps=3),
     "random 30% of the rows": Subsample(0.3),
+    "random 40% of the rows": Subsample(0.4, {"max_depth": [2, 3], "min_samples_leaf": (9,)}),
+    "later vintage": LaterVintage(DAYS),
     "other library": OtherLibrary([TREE, KNeighborsClassifier(), FOREST]),
 }
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())

@@ -99,6 +99,7 @@ def test_from_a_model_and_two_tables_to_a_report_and_after_a_retraining(
 
     call(
         f"explain --model model.{ending} --data train.csv --label good --models 9 --seed 1 "
+        "--keep none "
         "--applicants declined.csv --id customer --schema schema.yaml --out recourse.parquet"
     )
     answer = robx.Counterfactuals.load(tmp_path / "recourse.parquet")

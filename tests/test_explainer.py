@@ -86,7 +86,7 @@ def test_a_bar_is_shown_for_long_batches_on_a_terminal(
 # --- with retrained models ------------------------------------------------------------------------
 
 NOISE = robx.Noise(n_draws=32)
-QUICK: dict[str, Any] = {"noise": NOISE, "halvings": 2, "n_models": 9}
+QUICK: dict[str, Any] = {"noise": NOISE, "halvings": 2, "n_models": 9, "keep": None}
 PEOPLE = X[600:616]
 SMALL = XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(X[:600], Y[:600])
 
@@ -165,7 +165,9 @@ def test_models_that_a_method_holds_do_not_certify_it() -> None:
     same = tuple(retrainings(SMALL, X[:600], Y[:600], 6, seed=0))
     for method in (robx.Frugal(models=same), robx.RobX(base=robx.Frugal(models=same))):
         with pytest.raises(robx.InvalidInput, match="was used to choose tau or answers"):
-            robx.explain(SMALL, X[:600], PEOPLE[:3], y_train=Y[:600], n_models=6, method=method)
+            robx.explain(
+                SMALL, X[:600], PEOPLE[:3], y_train=Y[:600], n_models=6, keep=None, method=method
+            )
 
 
 def test_what_was_searched_with_is_known_to_the_answers(trained: robx.Counterfactuals) -> None:
@@ -184,7 +186,9 @@ def test_labels_in_another_coding_are_refused() -> None:
         robx.explain(SMALL, X[:600], PEOPLE, models=[turned] * 6)
     with pytest.raises(robx.InvalidInput, match="index of X_train in another order"):
         robx.explain(SMALL, X[:600], PEOPLE, y_train=Y[:600].sort_values())
-    answer = robx.explain(SMALL, X[:600], PEOPLE[:2], y_train=Y[:600].astype(bool), n_models=6)
+    answer = robx.explain(
+        SMALL, X[:600], PEOPLE[:2], y_train=Y[:600].astype(bool), n_models=6, keep=None
+    )
     assert answer.certificate is not None
 
 
@@ -194,7 +198,9 @@ def test_a_rare_class_is_in_every_third() -> None:
     labels = np.zeros(300, dtype=int)
     labels[table[:, 0].argsort()[-5:]] = 1
     tree = DecisionTreeClassifier(random_state=0).fit(table, labels)
-    answer = robx.explain(tree, table, table[labels == 0][:3], y_train=labels, n_models=24)
+    answer = robx.explain(
+        tree, table, table[labels == 0][:3], y_train=labels, n_models=24, keep=None
+    )
     assert answer.certificate is not None
     assert answer.certificate.n_models == 16
 
@@ -217,7 +223,13 @@ def test_a_retrained_model_declines_what_it_cannot_read() -> None:
 
 def test_with_a_method_of_ones_own_all_retrained_models_certify() -> None:
     answer = robx.explain(
-        SMALL, X[:600], PEOPLE, y_train=Y[:600], method=robx.NearestNeighbour(), n_models=6
+        SMALL,
+        X[:600],
+        PEOPLE,
+        y_train=Y[:600],
+        method=robx.NearestNeighbour(),
+        n_models=6,
+        keep=None,
     )
     assert answer.method == "NearestNeighbour"
     assert answer.certificate is not None
@@ -228,7 +240,7 @@ def test_retrained_models_that_come_out_alike_may_still_judge() -> None:
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.integers(0, 2, 200), rng.random(200)])
     tree = DecisionTreeClassifier(random_state=0).fit(table, table[:, 0])
-    answer = robx.explain(tree, table, table[:8], y_train=table[:, 0], n_models=6)
+    answer = robx.explain(tree, table, table[:8], y_train=table[:, 0], n_models=6, keep=None)
     assert answer.ok.any()
     assert answer.certificate is not None
     assert answer.certificate.accepting[answer.ok].tolist() == [4] * int(answer.ok.sum())
@@ -253,7 +265,7 @@ def test_applicants_whom_the_model_refuses_stop_nobody() -> None:
     [
         (
             {"taw": 0.5},
-            "Frugal has no parameter 'taw'. It has norm, base, level, realism, typical,",
+            "Frugal has no parameter 'taw'. It has norm, base, level, min_retrained_score,",
         ),
         ({"tau": 0.5}, "Frugal has no parameter 'tau'"),
         ({"method": "RobX"}, "explain must be a method, or a function of .* Got 'RobX'"),
@@ -312,9 +324,11 @@ def test_labels_that_name_a_bad_outcome_are_warned_of() -> None:
     noise = robx.NearestNeighbour()
     message = "By its name, 'default = 1' is an outcome .* Pass target=0 if they do, or target=1 if"
     with pytest.warns(robx.WrongWayRound, match=message):
-        robx.explain(model, X, X[:3], y_train=y, n_models=6, method=noise)
+        robx.explain(model, X, X[:3], y_train=y, n_models=6, keep=None, method=noise)
     for target in (0, 1):  # told, which is no reason for a warning
-        robx.explain(model, X, X[49:53], y_train=y, n_models=6, method=noise, target=target)
+        robx.explain(
+            model, X, X[49:53], y_train=y, n_models=6, keep=None, method=noise, target=target
+        )
 
 
 def test_everybody_accepted_is_warned_of_unless_they_are_few() -> None:
@@ -331,7 +345,7 @@ def test_everybody_accepted_is_warned_of_unless_they_are_few() -> None:
 def test_answers_say_which_outcome_they_are_for() -> None:
     model, X, y = small("good")
     method = robx.NearestNeighbour()
-    named = robx.explain(model, X, X[:2], y_train=y, n_models=6, method=method)
+    named = robx.explain(model, X, X[:2], y_train=y, n_models=6, keep=None, method=method)
     assert (named.origin["wanted"], named.origin["schema"]) == ("good = 1", "guessed")
     assert "date" not in named.origin
     schema = robx.Schema.infer(X)

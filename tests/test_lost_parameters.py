@@ -98,14 +98,14 @@ def test_a_loaded_xgboost_would_be_trained_as_another_model_and_is_refused(tmp_p
         "max_depth and learning_rate. Pass the classifier with its true parameters as 'estimator'."
     )
     with pytest.raises(robx.InvalidInput) as refused:
-        robx.explain(model, X, X[:3], y_train=y, n_models=6)
+        robx.explain(model, X, X[:3], y_train=y, n_models=6, keep=None)
     assert str(refused.value) == message
     with pytest.raises(robx.InvalidInput) as refused:
-        robx.Explainer(model, X, y, n_models=6)
+        robx.Explainer(model, X, y, n_models=6, keep=None)
     assert str(refused.value) == message
-    explainer = robx.Explainer(model, X, y, estimator=XGB(**TRUE), n_models=6)
+    explainer = robx.Explainer(model, X, y, estimator=XGB(**TRUE), n_models=6, keep=None)
     assert len(explainer.certifying) == 4
-    answer = robx.explain(model, X, X[:3], y_train=y, estimator=XGB(**TRUE), n_models=6)
+    answer = robx.explain(model, X, X[:3], y_train=y, estimator=XGB(**TRUE), n_models=6, keep=None)
     assert answer.certificate is not None
     assert robx.explain(model, X, X[:3]).certificate is None  # trains nothing
 

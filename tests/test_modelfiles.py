@@ -368,7 +368,13 @@ def test_a_model_with_categories_reads_a_csv_file_and_is_trained_again(
     np.testing.assert_allclose(ensemble.score(table), model.predict_proba(X)[:, 1], atol=1e-6)
     recipe = recipe_of(tmp_path / name)
     found = robx.explain(
-        tmp_path / name, table, table[:9], y_train=y, estimator=recipe.estimator, n_models=6
+        tmp_path / name,
+        table,
+        table[:9],
+        y_train=y,
+        estimator=recipe.estimator,
+        n_models=6,
+        keep=None,
     )
     assert found.ok.any()
     assert found.certificate is not None

@@ -16,7 +16,7 @@ model = XGBClassifier(n_estimators=60, max_depth=3, learning_rate=0.1, n_jobs=1,
 model.fit(X[:500], y[:500])
 declined = X[700:][model.predict(X[700:]) == 0]
 
-answer = robx.explain(model, X[:500], declined, y_train=y[:500], schema=schema)
+answer = robx.explain(model, X[:500], declined, y_train=y[:500], schema=schema, keep=None)
 table = robx.plots.asked_table(answer)
 print(table.round(2).to_string(index=False))
 

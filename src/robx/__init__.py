@@ -14,6 +14,7 @@ from robx.errors import (
     ImportMismatch,
     InvalidInput,
     InvalidModel,
+    LessPromised,
     RobxError,
     RobxWarning,
     UnsupportedModel,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from robx.problem import Problem as Problem
     from robx.promises import Check as Check
     from robx.promises import check as check
+    from robx.rehearsal import Promise as Promise
     from robx.reports import Report as Report
     from robx.reports import report as report
     from robx.retrained import certify as certify
@@ -104,6 +106,7 @@ _HOMES = {
     "NearestNeighbour": "robx.methods",
     "Noise": "robx.robustness",
     "Problem": "robx.problem",
+    "Promise": "robx.rehearsal",
     "Rehearsal": "robx.evaluation",
     "Relation": "robx.schema",
     "report": "robx.reports",
@@ -128,6 +131,7 @@ __all__ = [  # noqa: PLE0604
     "ImportMismatch",
     "InvalidInput",
     "InvalidModel",
+    "LessPromised",
     "RobxError",
     "RobxWarning",
     "UnsupportedModel",

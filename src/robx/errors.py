@@ -56,6 +56,10 @@ class WrongWayRound(RobxWarning):
     """The target class may be the outcome that applicants want to avoid."""
 
 
+class LessPromised(RobxWarning):
+    """Less can be promised than was asked for."""
+
+
 def warn_caller(message: str, category: type[RobxWarning]) -> None:
     """Warn at the line outside of robx that led here."""
     frame, level = sys._getframe(1), 2

@@ -287,7 +287,9 @@ def test_explain_notes_the_models_that_it_trained() -> None:
     table = people()
     y = (table["income"] > 0.5).astype(int)
     model = RandomForestClassifier(5, random_state=0, n_jobs=1).fit(table, y)
-    found = robx.explain(model, table, table[:4], y_train=y, n_models=6, seed=3, n_answers=2)
+    found = robx.explain(
+        model, table, table[:4], y_train=y, n_models=6, keep=None, seed=3, n_answers=2
+    )
     assert found.origin["seed"] == 3
     assert found.origin["n_models"] == 6
     assert found.alternatives[0].origin == found.origin

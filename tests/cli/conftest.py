@@ -75,6 +75,16 @@ def recourse(folder: Path) -> Path:
     people, data = folder / "people.csv", folder / "train.csv"
     arguments = ["explain", "--model", folder / "model.ubj", "--data", data, "--label", "good"]
     arguments += ["--applicants", people, "--id", "who", "--schema", folder / "schema.yaml"]
-    arguments += ["--params", folder / "params.yaml", "--models", 6, "--out", file, "--quiet"]
+    arguments += [
+        "--params",
+        folder / "params.yaml",
+        "--models",
+        6,
+        "--keep",
+        "none",
+        "--out",
+        file,
+        "--quiet",
+    ]
     assert run([str(one) for one in arguments]) == 0
     return file

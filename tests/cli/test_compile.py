@@ -55,9 +55,9 @@ for model, X, y in cases:
     if "rank" in getattr(X, "columns", ()):
         schema = schema.override(n={"change": "increase"}, rank={"change": "none"})
     given = {"schema": schema, "target": int(y.max()), "y_train": y}
-    answer = robx.explain(model, X, X[:24], n_models=6, n_answers=2, **given)
+    answer = robx.explain(model, X, X[:24], n_models=6, keep=None, n_answers=2, **given)
     assert answer.ok.sum() > 3, (model, answer)
-    robx.explain(model, X, X[:1], n_models=6, max_changes=2, **given)
+    robx.explain(model, X, X[:1], n_models=6, keep=None, max_changes=2, **given)
     robx.explain(model, X, X[:9], method=robx.RobX(), **given)
     robx.explain(model, X, X[:9], method=robx.Closest(), **given)
 counted = census()

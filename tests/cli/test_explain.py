@@ -18,7 +18,16 @@ def told(folder: Path, *more: object) -> list[object]:
 
 
 def with_labels(folder: Path, *more: object) -> list[object]:
-    params = ["--label", "good", "--params", folder / "params.yaml", "--models", 6]
+    params = [
+        "--label",
+        "good",
+        "--params",
+        folder / "params.yaml",
+        "--models",
+        6,
+        "--keep",
+        "none",
+    ]
     return told(folder, *params, *more)
 
 
@@ -41,6 +50,7 @@ def test_it_gives_what_the_library_gives(folder: Path, recourse: Path) -> None:
         estimator=XGBClassifier(n_estimators=25, max_depth=3),
         schema=robx.Schema.load(folder / "schema.yaml"),
         n_models=6,
+        keep=None,
     )
     theirs = robx.Counterfactuals.load(recourse)
     pd.testing.assert_frame_equal(theirs.frame, ours.frame)
@@ -245,7 +255,17 @@ def test_text_in_a_table_is_what_the_file_calls_its_categories(call: Run, tmp_pa
     declined = table[good == 0][:20]
     declined.to_csv(tmp_path / "people.csv", index=False)
     words = ["--model", tmp_path / "model.txt", "--data", tmp_path / "train.csv", "--label", "good"]
-    told = call("explain", *words, "--applicants", tmp_path / "people.csv", "--models", 6, "--json")
+    told = call(
+        "explain",
+        *words,
+        "--applicants",
+        tmp_path / "people.csv",
+        "--models",
+        6,
+        "--keep",
+        "none",
+        "--json",
+    )
     answered = [one for one in told.json["applicants"] if one["status"] == "ok"]
     assert len(answered) > 10
     assert any("job: " in one["changes"] for one in answered)
@@ -264,7 +284,7 @@ def test_catboost_files_say_what_their_classes_are_called(call: Run, tmp_path: P
     table.assign(paid=said).to_csv(tmp_path / "train.csv", index=False)
     table[said == "no"][:9].to_csv(tmp_path / "people.csv", index=False)
     words = ["--model", tmp_path / "model.cbm", "--data", tmp_path / "train.csv", "--label", "paid"]
-    words += ["--applicants", tmp_path / "people.csv", "--models", 6, "--json"]
+    words += ["--applicants", tmp_path / "people.csv", "--models", 6, "--keep", "none", "--json"]
     done = call("explain", *words).json
     assert done["counts"] == {"ok": 9}
     assert call("explain", *words, "--target", "yes").json == done
@@ -280,7 +300,7 @@ def test_people_are_matched_to_the_training_table_by_name_where_the_model_has_no
     bare.save_model(tmp_path / "bare.ubj")
     people[[*people.columns[::-1]]].to_csv(tmp_path / "turned.csv", index=False)
     words = ["explain", "--model", tmp_path / "bare.ubj", "--data", folder / "train.csv"]
-    words += ["--label", "good", "--id", "who", "--method", "robx", "--models", 6]
+    words += ["--label", "good", "--id", "who", "--method", "robx", "--models", 6, "--keep", "none"]
     given = call(*words, "--applicants", folder / "people.csv", "--json").json
     out = tmp_path / "recourse.csv"
     assert call(*words, "--applicants", tmp_path / "turned.csv", "--out", out).code == 0

@@ -24,7 +24,7 @@ def fitting(folder: Path, out: Path, *more: object) -> list[object]:
 
 
 def with_labels(folder: Path) -> list[object]:
-    return ["--label", "good", "--params", folder / "params.yaml", "--models", 6]
+    return ["--label", "good", "--params", folder / "params.yaml", "--models", 6, "--keep", "none"]
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,16 @@ def test_labels_that_do_not_tell_are_asked_about(folder: Path, call: Run, tmp_pa
     data = pd.read_csv(folder / "train.csv").rename(columns={"good": "flag"})
     data.to_csv(tmp_path / "train.csv", index=False)
     words = ["fit", "--model", folder / "model.ubj", "--data", tmp_path / "train.csv"]
-    words += ["--label", "flag", "--params", folder / "params.yaml", "--models", 6]
+    words += [
+        "--label",
+        "flag",
+        "--params",
+        folder / "params.yaml",
+        "--models",
+        6,
+        "--keep",
+        "none",
+    ]
     ran = call(*words, "--out", tmp_path / "a.robx")
     assert ran.code == 2
     assert "Which outcome do applicants want?" in ran.err

@@ -31,7 +31,16 @@ def explain(call: Run, model: Path, folder: Path, n_turned: int) -> Ran:
     TABLE.assign(paid=label).to_csv(folder / "train.csv", index=False)
     TABLE[:3].to_csv(folder / "people.csv", index=False)
     words = ["explain", "--model", model, "--data", folder / "train.csv", "--label", "paid"]
-    words += ["--applicants", folder / "people.csv", "--method", "nearest", "--models", 6]
+    words += [
+        "--applicants",
+        folder / "people.csv",
+        "--method",
+        "nearest",
+        "--models",
+        6,
+        "--keep",
+        "none",
+    ]
     return call(*words, "--json", "--quiet")
 
 

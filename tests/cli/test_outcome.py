@@ -42,7 +42,7 @@ def explained(
     call: Run, place: Path, model: str, data: str, people: str, *more: object, label: bool = False
 ) -> Ran:
     words = ["--model", place / f"{model}.ubj", "--data", place / f"{data}.csv"]
-    words += ["--label", data, "--models", 6] if label else []
+    words += ["--label", data, "--models", 6, "--keep", "none"] if label else []
     words += ["--applicants", place / f"{people}.csv", "--method", "nearest"]
     return call("explain", *words, *more)
 
@@ -119,7 +119,7 @@ def test_classes_in_words_say_it_themselves(tmp_path: Path, call: Run, place: Pa
         skops.io.dump(model, tmp_path / "m.skops")
         X.assign(risk=y).to_csv(tmp_path / "t.csv", index=False)
         words = ["--model", tmp_path / "m.skops", "--data", tmp_path / "t.csv", "--label", "risk"]
-        return call("explain", *words, "--models", 6, *people)
+        return call("explain", *words, "--models", 6, "--keep", "none", *people)
 
     assert with_classes("good", "late").code == 2  # the second of them is the default
     assert with_classes("paid", "bad").code == 0

@@ -244,7 +244,7 @@ def test_escaped_names_are_remarked_on_and_checked_as_they_are(
     people.to_csv(tmp_path / "people.csv", index=False)
     words: list[object] = ["explain", "--model", folder / "model.ubj", "--id", "who"]
     words += ["--data", folder / "train.csv", "--label", "good", "--params", folder / "params.yaml"]
-    words += ["--applicants", tmp_path / "people.csv", "--models", 6]
+    words += ["--applicants", tmp_path / "people.csv", "--models", 6, "--keep", "none"]
     said = call(*words, "--out", tmp_path / "answers.csv")
     assert said.code == 0, said.err
     assert "\n12 texts in 'answers.csv' begin as a formula does. An apostrophe" in f"\n{said.err}"
@@ -268,7 +268,7 @@ def test_standard_output_is_pure_json_whatever_libraries_print(
     skops.io.dump(loud.fit(X, y), tmp_path / "loud.skops")
     words: list[object] = ["explain", "--model", tmp_path / "loud.skops", "--label", "good"]
     words += ["--data", folder / "train.csv", "--applicants", folder / "people.csv"]
-    ran = call(*words, "--id", "who", "--models", 6, "--json")
+    ran = call(*words, "--id", "who", "--models", 6, "--keep", "none", "--json")
     assert len(ran.json["applicants"]) == 120
     assert "Train Loss" in ran.err
 

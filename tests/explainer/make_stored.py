@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent.parent / "data" / "explainers"
 
 def fitted() -> robx.Explainer:
     """A small explainer of every kind of column."""
-    X = people(60, 2, missing=True, text="category")
+    X = people(100, 2, missing=True, text="category")
     y = labels(X)
     model = HistGradientBoostingClassifier(
         max_iter=4,
@@ -39,7 +39,7 @@ def fitted() -> robx.Explainer:
         effects={"age": "+1 * savings"},
     )
     noise = robx.Noise(n_draws=64)
-    settings: dict[str, Any] = {"level": 0.2, "noise": noise, "n_models": 6, "progress": False}
+    settings: dict[str, Any] = {"keep": 0.6, "noise": noise, "n_models": 6, "progress": False}
     return robx.Explainer(model, X, y, schema=schema, **settings)
 
 

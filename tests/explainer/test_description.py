@@ -49,7 +49,9 @@ def test_it_is_described_in_plain_values() -> None:
 def test_digests_tell_what_went_in() -> None:
     def digests(**given: Any) -> dict[str, Any]:
         table, y = given.get("X", X), given.get("y")
-        live = robx.Explainer(MODEL, table, y, schema=given.get("schema", SCHEMA), n_models=6)
+        live = robx.Explainer(
+            MODEL, table, y, schema=given.get("schema", SCHEMA), n_models=6, keep=None
+        )
         found: dict[str, Any] = live.describe()["digests"]
         return found
 
@@ -114,19 +116,19 @@ def test_the_number_of_answers_is_checked() -> None:
 
 
 def test_training_shows_a_progress_bar_if_told(capsys: pytest.CaptureFixture[str]) -> None:
-    robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=6, progress=True)
+    robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=6, keep=None, progress=True)
     assert "train again" in capsys.readouterr().err
-    robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=6)
+    robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=6, keep=None)
     assert not sys.stderr.isatty()
     assert capsys.readouterr().err == ""
 
 
 def test_what_the_first_answer_needs_is_made_when_it_is_fitted() -> None:
     """The first answer adds nothing to what is kept for all applicants."""
-    live = robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=6)
+    live = robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=6, keep=None)
     before: dict[Any, Any] = dict(live.problem.memo._results)
     assert {key[0] for key in before} >= {
-        *("stability", "margins", "panel", "outlier score", "model scores")
+        *("stability", "mean scores", "rejecting", "panel", "outlier score", "model scores")
     }
     live.explain(X)
     after: dict[Any, Any] = dict(live.problem.memo._results)

@@ -131,7 +131,14 @@ UNSAVABLE: dict[str, tuple[Callable[[], robx.Explainer], str]] = {
     "black box": (lambda: robx.Explainer(LINE, X, schema=SCHEMA), f"model is a {BOX}"),
     "retrained black box": (
         lambda: robx.Explainer(
-            FOREST, X, small_labels(X), estimator=LINE, schema=SCHEMA, n_models=6, progress=False
+            FOREST,
+            X,
+            small_labels(X),
+            estimator=LINE,
+            schema=SCHEMA,
+            n_models=6,
+            keep=None,
+            progress=False,
         ),
         f"retrained model is a {BOX}",
     ),
@@ -280,7 +287,7 @@ LIES: list[tuple[str, str, Callable[[Any], object], str]] = [
     ("small", "warmth/draws.npy", put((0, 0), np.nan), "its draws"),
     ("small", "warmth/draws.npy", lambda noise: noise[:, :2], "its draws"),
     ("small", "warmth/stability.npy", lambda found: found[:, :-1], "'stability'"),
-    ("small", "warmth/margins.npy", put(0, np.inf), "'margins'"),
+    ("small", "warmth/mean_scores.npy", put(0, np.inf), "'mean_scores'"),
     ("small", "warmth/neighbours.npy", put((0, 0), 10**6), "neighbours"),
     ("small", "warmth/neighbours.npy", put((0, 0), -1), "neighbours"),
     ("small", "warmth/distances.npy", put((0, 0), -1.0), "neighbours"),

@@ -31,7 +31,7 @@ def numbers() -> tuple[Any, Any, Any]:
 @cache
 def explainer(k: int | None = K) -> robx.Explainer:
     model, X, y = numbers()
-    given: dict[str, Any] = {"n_models": 6, "progress": False}
+    given: dict[str, Any] = {"n_models": 6, "keep": None, "progress": False}
     return robx.Explainer(model, X, y, k_anonymous=k, **given)
 
 

@@ -44,9 +44,9 @@ def test_eight_threads_at_once() -> None:
 def test_models_may_be_trained_in_other_processes() -> None:
     X = np.random.default_rng(0).random((200, 3)).round(2)
     y, forest = X[:, 0] > 0.5, RandomForestClassifier(5, random_state=0)
-    one = robx.Explainer(forest.fit(X, y), X, y, n_models=6)
+    one = robx.Explainer(forest.fit(X, y), X, y, n_models=6, keep=None)
     with parallel_config(backend="multiprocessing", n_jobs=2):
-        other = robx.Explainer(forest, X, y, n_models=6)
+        other = robx.Explainer(forest, X, y, n_models=6, keep=None)
     assert one.explain(X[:20]).to_json() == other.explain(X[:20]).to_json()
 
 

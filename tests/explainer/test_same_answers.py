@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from lightgbm import LGBMClassifier
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 import robx
@@ -53,7 +54,13 @@ def test_of_every_family(name: str, tmp_path: Path) -> None:
 def test_one_line_is_the_same_as_the_long_way() -> None:
     case = family("xgboost")
     once = robx.explain(
-        case.model, case.X, case.applicants, y_train=labels(case.X), n_models=6, n_answers=2
+        case.model,
+        case.X,
+        case.applicants,
+        y_train=labels(case.X),
+        n_models=6,
+        keep=None,
+        n_answers=2,
     )
     kept = explainer_of("xgboost").explain(case.applicants, n_answers=2)
     assert in_bytes(once) == in_bytes(kept)
@@ -70,6 +77,29 @@ def test_by_every_method_that_is_kept(name: str, tmp_path: Path) -> None:
     assert loaded.method == METHODS[name]
     people_ = small_table(80)
     assert in_bytes(loaded.explain(people_)) == in_bytes(live.explain(people_))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_by_the_closest_that_a_panel_accepts(n: int, tmp_path: Path) -> None:
+    X = small_table()
+    y, forest = small_labels(X), RandomForestClassifier(4, max_depth=3, random_state=0)
+    panel = list(robx.retrainings(forest, X, y, n, seed=9))
+    method = robx.Closest(panel=panel, at_least=max(n - 1, 1))
+    live = robx.Explainer(
+        clone(forest).fit(X, y), X, y, method=method, n_models=6, keep=None, progress=False
+    )
+    loaded = robx.Explainer.load(saved(live, tmp_path))
+    assert f"{n} searching and 6 certifying models" in repr(loaded)
+    assert loaded.method == method
+    assert isinstance(loaded.method, robx.Closest)
+    assert len(loaded.method.panel) == n
+    answer = live.explain(small_table(80))
+    assert answer.certificate is not None
+    assert in_bytes(loaded.explain(small_table(80))) == in_bytes(answer)
+    with pytest.raises(robx.InvalidInput, match="was used to choose"):
+        robx.Explainer(
+            forest.fit(X, y), X, y, method=method, n_models=6, keep=None, seed=9, progress=False
+        )
 
 
 def arrow(frame: pd.DataFrame) -> Any:
@@ -120,7 +150,7 @@ def test_of_relations_effects_and_steps(tmp_path: Path) -> None:
     )
     y = labels(X)
     forest = RandomForestClassifier(20, max_depth=6, random_state=0).fit(X, y)
-    live = robx.Explainer(forest, X, y, schema=schema, n_models=6, progress=False)
+    live = robx.Explainer(forest, X, y, schema=schema, n_models=6, keep=None, progress=False)
     loaded = robx.Explainer.load(saved(live, tmp_path))
     assert loaded.problem.schema == live.problem.schema
     people_ = people(50, 8).astype({"owner": int})
@@ -171,7 +201,7 @@ def test_names_are_not_taken_for_the_columns_of_an_array() -> None:
     X = np.random.default_rng(0).random((200, 2)).round(2)
     y = X[:, 0] > 0.5
     forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    explainer = robx.Explainer(forest, X, y, n_models=6)
+    explainer = robx.Explainer(forest, X, y, n_models=6, keep=None)
     by_order = explainer.explain([[0.2, 0.9]])
     by_name = explainer.explain({"0": 0.2, "1": 0.9})
     assert by_name.words(0) == by_order.words(0)
@@ -191,10 +221,12 @@ def test_a_class_is_not_a_model_and_counts_have_an_end() -> None:
     for name in ("max_tests", "max_tries", "n_targets", "halvings", "max_changes"):
         counts: dict[str, Any] = {name: 10**20}
         with pytest.raises(robx.InvalidInput, match=f"'{name}' parameter .* to 2147483647"):
-            robx.Explainer(forest, X, y, n_models=6, **counts)
-    whole = robx.Explainer(forest, X, y, n_models=6, price_per_change=1).explain(X[:40])
+            robx.Explainer(forest, X, y, n_models=6, keep=None, **counts)
+    whole = robx.Explainer(forest, X, y, n_models=6, keep=None, price_per_change=1).explain(X[:40])
     assert whole.to_json() == (
-        robx.Explainer(forest, X, y, n_models=6, price_per_change=1.0).explain(X[:40]).to_json()
+        robx.Explainer(forest, X, y, n_models=6, keep=None, price_per_change=1.0)
+        .explain(X[:40])
+        .to_json()
     ).replace('"price_per_change": 1.0', '"price_per_change": 1')
 
 
@@ -206,7 +238,7 @@ def test_lightgbm_takes_a_polars_frame_with_categories() -> None:
     y = np.where(frame["a"] + (frame["job"] == "x") > 0.8, "yes", "no")
     model = LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1).fit(frame, y)
     found = [
-        robx.Explainer(model, table, y, target="yes", n_models=6).explain(frame[:30])
+        robx.Explainer(model, table, y, target="yes", n_models=6, keep=None).explain(frame[:30])
         for table in (frame, pl.from_pandas(frame))
     ]
     assert found[0].ok.any()

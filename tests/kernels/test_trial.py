@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 import robx
 from families import TREES, family
+from retrained_cases import retrained
 from robx.kernels import trial as kernel
 from robx.kernels.compiling import njit
 from robx.kernels.conditions import Conditions, People
@@ -89,11 +91,11 @@ class Case(NamedTuple):
         return people_of(self.test.problem.gate, self.applicant)
 
 
-def case_of(name: str, n: int, seed: int = 0, row: int = 0) -> Case:
+def case_of(name: str, n: int, seed: int = 0, row: int = 0, **parameters: Any) -> Case:
     """Points of which each differs from the one before in a column or two, or by chance in all."""
     of, rng = family(name), np.random.default_rng(seed)
     problem = of.problem()
-    test = robx.Frugal(noise=NOISE).test(problem)
+    test = robx.Frugal(noise=NOISE, **parameters).test(problem)
     search = CompiledSearch.of(test, 1)
     assert search is not None
     rows = problem.support.rows
@@ -138,6 +140,22 @@ def test_decisions_are_those_of_the_test_also_where_the_stability_is_tau(name: s
         np.testing.assert_array_equal(stable, stability >= tau)
         np.testing.assert_array_equal(out[:, 1], stable)
         np.testing.assert_array_equal(out[:, 0], stable & gate.accepts(case.points))
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("searches", [False, True], ids=["challengers", "and retrained models"])
+def test_decisions_with_further_models_are_those_of_the_test(name: str, searches: bool) -> None:
+    asked: dict[str, Any] = {"level": 0.0}
+    if searches:
+        asked = {"models": retrained(name), "min_retrained_score": 0.51, "min_accepting": 0.5}
+    asked |= {"challengers": retrained(name, 3, 5), "typical": 1.0}
+    case = case_of(name, tries_of_kernels(120, 80), seed=2, **asked)
+    out = np.zeros((len(case.points), 2), dtype=bool)
+    decide(case.points, case.people, case.search.conditions, case.search.asked, out)
+    np.testing.assert_array_equal(out[:, 0], case.test(case.points))
+    test = replace(case.test, challengers=None)
+    if len(case.points) > 12:  # of some points, challengers rule some out
+        assert 0 < out[:, 0].sum() < test(case.points).sum()
 
 
 def test_outlier_scores_do_not_remember_coordinates_that_were_huge() -> None:

@@ -280,6 +280,7 @@ def test_explain_and_alternatives_keep_the_limit_too() -> None:
         PEOPLE[:8],
         y_train=Y,
         n_models=6,
+        keep=None,
         n_answers=2,
         schema=UNITS,
         max_changes=2,
@@ -288,8 +289,8 @@ def test_explain_and_alternatives_keep_the_limit_too() -> None:
     for one in (answer, *answer.alternatives):
         assert one.n_changes.max() <= 2
         for i in np.flatnonzero(one.status == robx.Status.UNSTABLE):
-            assert "retraining margin" in one.reason[i]
-            assert np.isfinite(one.measured["retraining_margin"][i])
+            assert "retrained score" in one.reason[i]
+            assert np.isfinite(one.measured["retrained_score"][i])
     assert answer.answered.all()
     (other,) = answer.alternatives
     assert other.answered.any()

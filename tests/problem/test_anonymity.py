@@ -241,13 +241,13 @@ def test_labels_are_those_of_most_of_the_people() -> None:
 
 def test_explain_takes_it_and_notes_it() -> None:
     model, X, y = numbers()
-    answer = robx.explain(model, X, X[:10], y_train=y, n_models=6, k_anonymous=20)
+    answer = robx.explain(model, X, X[:10], y_train=y, n_models=6, keep=None, k_anonymous=20)
     assert answer.certificate is not None
     assert answer.origin["k_anonymous"] == 20
     assert answer.ok.any()
     assert answer.crowds is not None
     assert answer.crowds.k_anonymous == 20
-    same = robx.explain(model, X, X[:10], y_train=y, n_models=6)
+    same = robx.explain(model, X, X[:10], y_train=y, n_models=6, keep=None)
     assert "k_anonymous" not in same.origin
     # An answer for which a single training row was the source equals it in what it changes.
     assert same.crowds is not None

@@ -193,7 +193,7 @@ def test_explain_certify_check_and_files_go_on_too(name: str, tmp_path: Path) ->
     X, y = workers()
     table = with_cells(strangers(), "pay", {3: [1, 2]})
     answer = robx.explain(
-        fitted(name), X, table, y_train=y, n_models=6, schema=problem(name).schema
+        fitted(name), X, table, y_train=y, n_models=6, keep=None, schema=problem(name).schema
     )
     assert answer.status[3] == Status.INFEASIBLE
     assert answer.certificate is not None

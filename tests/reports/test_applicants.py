@@ -32,7 +32,7 @@ def test_a_row_says_what_was_measured_of_the_answer() -> None:
         "measured": {},
         "said": "Answered, cost 1.25, score 0.95, accepted by 9 of 10 retrained models",
         "accepting": 9,
-        "validity_bound": pytest.approx(beta.ppf(0.05, 9.5, 1.5)),
+        "validity_bound": pytest.approx(beta.ppf(0.05, 9, 2)),
         "alternatives": [],
         "kept": [],
         "kept_said": "",

@@ -30,6 +30,7 @@ def tree() -> Any:
 @pytest.fixture(scope="module")
 def answers(tree: Any) -> Counterfactuals:
     how: dict[str, Any] = {"y_train": Y[:400], "schema": GERMAN, "n_models": 6, "threshold": 0.65}
+    how["keep"] = None
     return robx.explain(tree, X[:400], X[400:470], **how)
 
 

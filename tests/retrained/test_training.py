@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -40,6 +42,18 @@ def test_the_same_seed_gives_the_same_models_and_another_gives_others(name: str)
         list(retrainings(case.model, case.X, labels_of(case), 2, seed=1)), case.applicants
     )
     assert not np.isclose(first[:2], other).all(axis=1).any()
+
+
+def test_models_may_have_one_hyperparameter_changed_each() -> None:
+    tree = DecisionTreeClassifier(random_state=0)
+    vary: dict[str, list[Any]] = {"max_depth": [1, 2], "criterion": ["entropy"]}
+    plain, varied = (list(retrainings(tree, X, Y, 4, 3, vary=some)) for some in (None, vary))
+    taken = [(model.max_depth, model.criterion) for model in varied]
+    assert taken == [(1, "gini"), (2, "gini"), (None, "entropy"), (1, "gini")]
+    for one, other in zip(plain, varied, strict=True):  # on the same rows
+        assert one.tree_.value[0].tolist() == other.tree_.value[0].tolist()
+    with pytest.raises(robx.InvalidInput, match="cannot vary 'depth'"):
+        retrainings(tree, X, Y, vary={"depth": [3]})
 
 
 def test_a_fitted_estimator_stays_as_it_was() -> None:

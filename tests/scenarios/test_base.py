@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,15 @@ from robx.errors import InvalidInput
 from robx.scenarios import (
     Bootstrap,
     DropRows,
+    Fit,
     Hyperparameter,
     LabelFlips,
+    LaterVintage,
     MoreData,
     OtherLibrary,
     Scenario,
 )
-from robx.scenarios.base import first_sentence
+from robx.scenarios.base import first_sentence, train
 from scenario_cases import (
     ESTIMATORS,
     FOREST,
@@ -57,6 +60,7 @@ from speed import examples, slow_but
 def test_rows_are_sorted_and_in_range_and_each_has_a_label(
     scenario: Scenario, y: NDArray[Any], seed: int
 ) -> None:
+    scenario = scenario.of_rows(np.arange(len(y)))
     for fit in scenario.fits(FOREST, y, n_models=4, seed=seed):
         assert fit.rows.dtype == np.intp
         assert fit.rows[0] >= 0
@@ -78,6 +82,7 @@ def test_rows_are_sorted_and_in_range_and_each_has_a_label(
 def test_a_model_depends_on_the_seed_and_its_number_alone(
     scenario: Scenario, y: NDArray[Any], seed: int
 ) -> None:
+    scenario = scenario.of_rows(np.arange(len(y)))
     few = [described(fit) for fit in scenario.fits(FOREST, y, n_models=2, seed=seed)]
     many = [described(fit) for fit in scenario.fits(FOREST, y, n_models=5, seed=seed)]
     assert few == many[:2]
@@ -115,11 +120,84 @@ def test_a_scenario_is_its_words_and_its_parameters(scenario: Scenario) -> None:
     assert SCENARIOS[str(scenario)] is scenario
     copy = pickle.loads(pickle.dumps(scenario))
     assert repr(copy) == repr(scenario)
-    if not isinstance(scenario, OtherLibrary):  # estimators are not equal to their copies
+    # Estimators and arrays are not equal to their copies.
+    if not isinstance(scenario, OtherLibrary | LaterVintage):
         assert copy == scenario
         assert eval(repr(scenario), vars(robx.scenarios)) == scenario  # noqa: S307
     with pytest.raises(AttributeError):
         scenario.k = 5  # type: ignore[attr-defined]
+
+
+@every_scenario
+def test_of_some_rows_it_is_the_same_scenario(scenario: Scenario) -> None:
+    rows = np.arange(0, len(Y), 2)
+    part = scenario.of_rows(rows)
+    assert str(part) == str(scenario)
+    assert part.next_model == scenario.next_model
+    if not isinstance(scenario, LaterVintage):  # whose dates are of rows
+        assert part is scenario
+    for fit in part.fits(FOREST, Y[rows], n_models=2):
+        assert fit.rows.max() < len(rows)
+    assert part.base_rows(len(rows)).max() < len(rows)
+
+
+@dataclass(frozen=True)
+class WithoutTheFirst(Scenario):
+    """A scenario of a user's own, with the one method that it needs."""
+
+    def __str__(self) -> str:
+        return "without the first row"
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        rows = np.arange(1 + k + seed, len(labels))
+        return Fit(estimator, rows, labels[rows])
+
+
+NEXT_MODELS = {
+    "drop 10 rows": "trained without 10 of the rows",
+    "drop 1 row": "trained without 1 of the rows",
+    "one hyperparameter varied": (
+        "trained on the same rows with another max_depth or min_samples_leaf"
+    ),
+    "other half, one hyperparameter varied": (
+        "trained on as many new rows of the same source, with another max_depth"
+    ),
+    "other half": "trained on as many new rows of the same source",
+    "bootstrap": "trained on the same rows, drawn again with replacement",
+    "new seed": "trained on the same rows with another seed",
+    "5% of labels flipped": "trained with 5 % of the labels wrong",
+    "more data after the first 50%": "trained again as more rows have come",
+    "random 30% of the rows": "trained on a random 30 % of the rows",
+    "random 40% of the rows": "trained on a random 40 % of the rows",
+    "later vintage": "trained on as many rows of the time after",
+    "other library": "of another kind, trained on the same rows",
+    "without the first row": "under the change 'without the first row'",
+}
+
+
+def test_every_scenario_says_what_the_next_model_is() -> None:
+    every: list[Scenario] = [*SCENARIOS.values(), WithoutTheFirst()]
+    assert {str(scenario): scenario.next_model for scenario in every} == NEXT_MODELS
+    defined = {
+        made
+        for made in vars(robx.scenarios).values()
+        if isinstance(made, type) and issubclass(made, Scenario)
+    }
+    assert defined == {type(scenario) for scenario in SCENARIOS.values()} | {Scenario}
+
+
+def test_fits_of_any_kind_are_trained_in_order_under_a_title() -> None:
+    fits = [*Bootstrap().fits(FOREST, Y, 3), *WithoutTheFirst().fits(TREE, Y, 2)]
+    again = [*Bootstrap().fits(FOREST, Y, 3), *WithoutTheFirst().fits(TREE, Y, 2)]
+    by_hand = [fit.estimator.fit(X[fit.rows], fit.labels) for fit in again]
+    models = list(train(fits, X, "both", n_jobs=2))
+    assert np.array_equal(scores(models), scores(by_hand))
+    fits = WithoutTheFirst().fits(Recorder(fails_at=len(Y) - 2), Y, 3)
+    sizes = train(fits, X, "both", then=lambda model: len(model.rows_))
+    assert next(sizes) == len(Y) - 1
+    message = "Model 2 of 3 in 'both' could not be trained. Recorder says: no use for 238 rows."
+    with pytest.raises(InvalidInput, match=message):
+        next(sizes)
 
 
 @every_estimator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from robx.scenarios import (
     DropRows,
     Hyperparameter,
     LabelFlips,
+    LaterVintage,
     MoreData,
     NewSeed,
     OtherHalf,
@@ -26,6 +28,7 @@ from robx.scenarios import (
     Subsample,
 )
 from scenario_cases import (
+    DAYS,
     ESTIMATORS,
     FOREST,
     TREE,
@@ -72,6 +75,22 @@ def test_every_row_is_drawn_as_often_as_any_other() -> None:
     fits = Subsample(0.5).fits(TREE, [0, 1] * 20, n_models=400)
     drawn = np.bincount(np.concatenate([fit.rows for fit in fits]), minlength=40)
     assert (abs(drawn / 400 - 0.5) < 0.12).all()
+
+
+def test_a_share_of_the_rows_may_vary_hyperparameters_one_by_one() -> None:
+    vary = {"max_depth": [3, 5], "min_samples_leaf": [7]}
+    plain, varied = (
+        s.fits(TREE, Y, n_models=5, seed=3) for s in (Subsample(), Subsample(0.5, vary))
+    )
+    taken = [(fit.estimator.max_depth, fit.estimator.min_samples_leaf) for fit in varied]
+    assert taken == [(3, 1), (5, 1), (None, 7), (3, 1), (5, 1)]
+    # The rows are those of the same seed without it, and so are the estimators' seeds.
+    assert [fit.rows.tolist() for fit in varied] == [fit.rows.tolist() for fit in plain]
+    assert {fit.estimator.random_state for fit in varied} == {0}
+    assert Subsample(0.5, {}) == Subsample(0.5, None) == Subsample()
+    assert repr(Subsample(vary={"max_depth": [np.int64(3)]})) == (
+        "Subsample(share=0.5, vary={'max_depth': (3,)})"
+    )
 
 
 @given(y=labels(), share=st.floats(0.001, 0.5), seed=seeds)
@@ -133,6 +152,75 @@ def test_the_halves_are_random_and_change_with_the_seed() -> None:
     seen = np.bincount(halves.ravel(), minlength=100) / 300
     assert (abs(seen - 0.5) < 0.15).all()
     assert len(np.unique(halves, axis=0)) == 300
+
+
+@given(
+    dates=st.lists(st.integers(0, 30), min_size=3, max_size=120),
+    seed=seeds,
+    kind=st.sampled_from(["number", "date", "text"]),
+)
+@examples(60)
+def test_the_next_vintage_is_as_large_and_begins_where_the_first_ends(
+    dates: list[int], seed: int, kind: str
+) -> None:
+    given_as: Any = dates
+    if kind == "date":
+        given_as = [date(2024, 1, 1) + timedelta(days=day) for day in dates]
+    if kind == "text":
+        given_as = [f"2024-01-{day:02}" for day in dates]
+    n, scenario = len(dates), LaterVintage(given_as)
+    first = scenario.base_rows(n, seed)
+    later = scenario.change(DecisionTreeClassifier(), np.arange(n), 0, seed).rows
+    assert len(first) == len(later) == n // 3
+    assert not set(first.tolist()) & set(later.tolist())
+    days = np.array(dates)
+    assert days[first].max() <= days[later].min()
+    # Nothing lies between the two.
+    between = (days > days[first].max()) & (days < days[later].min())
+    assert not between.any()
+
+
+def test_the_first_vintage_begins_anywhere_in_the_first_third() -> None:
+    scenario = LaterVintage(np.arange(90))
+    begins = [int(scenario.base_rows(90, seed)[0]) for seed in range(600)]
+    assert set(begins) == set(range(31))
+    seen = np.bincount(begins)
+    assert (abs(seen / 600 - 1 / 31) < 0.03).all()
+
+
+def test_models_of_the_next_vintage_have_the_same_rows_and_new_seeds() -> None:
+    scenario = LaterVintage(DAYS)
+    fits = scenario.fits(FOREST, Y, n_models=3, seed=5)
+    assert len({fit.rows.tobytes() for fit in fits}) == 1
+    assert len({fit.estimator.random_state for fit in fits} | {0}) == 4
+    knn = scenario.fits(KNeighborsClassifier(), Y, n_models=2)  # which has no seed
+    assert knn[0].rows.tolist() == knn[1].rows.tolist()
+    other = scenario.fits(FOREST, Y, n_models=1, seed=6)
+    assert other[0].rows.tolist() != fits[0].rows.tolist()
+
+
+def test_rows_of_one_day_keep_their_order() -> None:
+    scenario = LaterVintage([7] * 30)
+    (fit,) = scenario.fits(TREE, [0, 1] * 15, n_models=1)
+    first = scenario.base_rows(30)
+    assert (np.diff(first) == 1).all()
+    assert fit.rows.tolist() == list(range(first[-1] + 1, first[-1] + 11))
+
+
+def test_dates_of_some_rows_are_theirs() -> None:
+    rows = np.array([4, 9, 10, 11, 50, 51, 52, 100, 239])
+    part = LaterVintage(DAYS).of_rows(rows)
+    assert part.dates.tolist() == DAYS[rows].tolist()
+    alone = LaterVintage(DAYS[rows])
+    assert part.base_rows(9, seed=4).tolist() == alone.base_rows(9, seed=4).tolist()
+
+
+def test_later_changes_to_the_dates_do_not_reach_the_scenario() -> None:
+    dates = np.arange(30)
+    scenario = LaterVintage(dates)
+    before = scenario.base_rows(30).tolist()
+    dates[:] = dates[::-1].copy()
+    assert scenario.base_rows(30).tolist() == before
 
 
 def test_hyperparameters_are_taken_one_by_one_and_then_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from robx.scenarios import (
     DropRows,
     Hyperparameter,
     LabelFlips,
+    LaterVintage,
     MoreData,
     NewSeed,
     OtherHalf,
@@ -142,6 +144,14 @@ def test_labels_that_do_not_fit_are_refused(y: Any, message: str) -> None:
         (lambda: OtherHalf({"loss": "log"}), "at least one each. Got 'loss': 'log'"),
         (lambda: OtherHalf({3: [3]}), "at least one each. Got 3: \\[3\\]"),  # type: ignore[dict-item]
         (
+            lambda: Subsample(0.5, {"max_depth": 3}),  # type: ignore[dict-item]
+            (
+                "The 'vary' parameter of Subsample must be a mapping from names to lists of "
+                "values, at least one each. Got 'max_depth': 3 instead."
+            ),
+        ),
+        (lambda: Subsample(0.5, ["max_depth"]), "'vary' parameter of Subsample must be a map"),  # type: ignore[arg-type]
+        (
             lambda: OtherLibrary(FOREST),
             "The 'estimators' parameter of OtherLibrary must be a list of at least one classifier",
         ),
@@ -157,11 +167,66 @@ def test_labels_that_do_not_fit_are_refused(y: Any, message: str) -> None:
         (lambda: OtherHalf().base_rows(1), "'n' parameter of OtherHalf must be an integer from 2"),
         (lambda: MoreData().base_rows(1), "'n' parameter of MoreData must be an integer from 2"),
         (lambda: MoreData().base_rows(9, seed=-1), "'seed' parameter of MoreData must be an int"),
+        (
+            lambda: LaterVintage(range(9)).base_rows(9, seed=-1),
+            "'seed' parameter of LaterVintage must be an integer from 0. Got -1 instead.",
+        ),
+        (
+            lambda: LaterVintage(range(9)).base_rows(10),
+            "LaterVintage has 9 dates, and the table has 10 rows.",
+        ),
     ],
 )
 def test_parameters_are_checked_at_once(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("dates", "given"),
+    [
+        (3, "int of shape ()"),
+        ("2024-03-01", "str of shape ()"),
+        ([2023, 2024], "list of shape (2,)"),
+        (np.zeros((3, 1)), "ndarray of shape (3, 1)"),
+        ([2023, 2024, float("nan")], "list of shape (3,)"),
+        ([2023, None, 2024], "list of shape (3,)"),
+        ([None, None, None], "list of shape (3,)"),
+        ([{}, {}, {}], "list of shape (3,)"),
+        (np.array([1.0, np.nan, 2.0], dtype=object), "ndarray of shape (3,)"),
+        (pd.Series([1, None, 3], dtype="Int64"), "Series of shape (3,)"),
+        (pd.to_datetime(pd.Series(["2023", "2024", None])), "Series of shape (3,)"),
+        (pd.Series(["2023", "2024", None]), "Series of shape (3,)"),
+        (pl.Series([1, None, 3]), "Series of shape (3,)"),
+    ],
+)
+def test_dates_that_have_no_order_or_are_missing_are_refused(dates: Any, given: str) -> None:
+    message = (
+        "The 'dates' parameter of LaterVintage must have a date or a number for every row, of "
+        f"three at least, none missing. Got {given}."
+    )
+    with pytest.raises(InvalidInput) as error:
+        LaterVintage(dates)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list,
+        pd.Series,
+        pl.Series,
+        pd.to_datetime,
+        lambda days: pd.to_datetime(days).tz_localize("UTC"),
+        lambda days: pd.Series(pd.to_datetime(days)).dt.to_period("D"),
+        lambda days: [day.isoformat() for day in days],
+    ],
+)
+def test_dates_come_in_every_kind_of_sequence(kind: Any) -> None:
+    days = [date(2024, 1, 1) + timedelta(days=int(k)) for k in np.argsort(X[:, 0])]
+    assert np.array_equal(
+        LaterVintage(kind(days)).base_rows(240), LaterVintage(days).base_rows(240)
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,6 +273,8 @@ def test_parameters_are_checked_at_once(make: Callable[[], Any], message: str) -
         (OtherHalf({"model__depth": [3]}), CATBOOST, {}, "CatBoostClassifier has no such par"),
         (OtherHalf({"depht": [3]}), CATBOOST, {}, "CatBoostClassifier has no such parameter"),
         (OtherHalf({"depht": [3]}), LGBMClassifier(), {}, "LGBMClassifier has no such parameter"),
+        (Subsample(0.5, {"depht": [3]}), TREE, {}, "Subsample cannot vary 'depht': DecisionTreeCl"),
+        (LaterVintage(range(9)), TREE, {}, "LaterVintage has 9 dates, and the table has 240 rows."),
         (
             NewSeed(),
             KNeighborsClassifier(),
@@ -230,6 +297,7 @@ def test_bad_input_is_refused_before_anything_is_trained(
         (Bootstrap(), 239, 1),
         (OtherHalf(), 239, 1),
         (MoreData(), 239, 1),
+        (LaterVintage(range(240, 0, -1)), 239, 1),
         (LabelFlips(0.25), 3, 1),
     ],
     ids=str,

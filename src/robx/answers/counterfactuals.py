@@ -204,6 +204,7 @@ class Counterfactuals(Lazy):
         return {
             f"accepting_of_{self.certificate.n_models}": np.where(covers, accepting, np.nan),
             "validity_bound": self.certificate.bound,
+            **self.certificate.expectations,
         }
 
     def words(self, i: int) -> str:

@@ -100,4 +100,5 @@ def _certified(answers: Counterfactuals) -> dict[str, Any]:
         "accepting": accepting.where(certificate.covers),
         "models": pd.Series([certificate.n_models] * len(answers), dtype="Int64"),
         "validity_bound": certificate.bound,
+        **certificate.expectations,
     }

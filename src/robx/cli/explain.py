@@ -9,7 +9,13 @@ import click
 from click.core import ParameterSource
 
 import robx
-from robx.cli.fitting import check_retrained, fitted, method_options, model_options
+from robx.cli.fitting import (
+    check_retrained,
+    fitted,
+    method_options,
+    model_options,
+    promise_options,
+)
 from robx.cli.inputs import Inputs, with_inputs
 from robx.cli.options import FILE, POSITIVE, takes
 from robx.cli.outputs import NewFile, WritingCommand
@@ -37,6 +43,7 @@ FORMATS = {"cost": ".2f", "score": ".2f", "stability": ".2f", "validity_bound": 
     type=NewFile(".json", ".parquet", ".csv"),
     help="File for the answers: .json or .parquet for everything, .csv for the table.",
 )
+@promise_options
 @method_options
 @click.option(
     "--answers",
@@ -123,6 +130,8 @@ def _kept(
     wanted = str(explainer.describe()["wanted"])
     line = stated_again(wanted, problem.model, people, problem.threshold)
     remark(line, quiet=inputs.quiet and not is_warning(line))
+    if explainer.promise is not None:
+        remark(str(explainer.promise), quiet=inputs.quiet)
     return explainer, people
 
 

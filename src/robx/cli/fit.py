@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from robx.cli.fitting import check_retrained, fitted, method_options, model_options
+from robx.cli.fitting import (
+    check_retrained,
+    fitted,
+    method_options,
+    model_options,
+    promise_options,
+)
 from robx.cli.inputs import Inputs, with_inputs
 from robx.cli.options import takes
 from robx.cli.outputs import NewFile, WritingCommand
@@ -16,6 +22,7 @@ from robx.cli.screen import show_json, write
 @click.command(cls=WritingCommand, short_help="Fit an explainer and keep it in one file.")
 @takes("model", "data", "label", "schema")
 @click.option("--out", type=NewFile(".robx"), required=True, help="File for the explainer: .robx.")
+@promise_options
 @method_options
 @model_options
 @takes("json")

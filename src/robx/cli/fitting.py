@@ -9,8 +9,8 @@ import click
 
 import robx
 from robx.cli.inputs import Inputs, load_models, made_method
-from robx.cli.options import POSITIVE, MethodName, number_of_models, takes
-from robx.cli.screen import shows_progress
+from robx.cli.options import FILE, POSITIVE, MethodName, number_of_models, takes
+from robx.cli.screen import remark, shows_progress
 from robx.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -58,11 +58,57 @@ def method_options(command: Any) -> Any:
     return command
 
 
+class Keep(click.ParamType):  # type: ignore[type-arg] # generic in new versions of click only
+    """A share, or "none"."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """See `click.ParamType`."""
+        if str(value).lower() == "none":
+            return "none"
+        return click.FloatRange(0, 1, min_open=True, max_open=True).convert(value, param, ctx)
+
+
+def promise_options(command: Any) -> Any:
+    """Give a command the options of a promise."""
+    for option in reversed(
+        (
+            click.option(
+                "--keep",
+                type=Keep(),
+                help="Share of the answers that the next model is to keep, such as 0.95, which is "
+                "rehearsed on parts of the rows; 'none' for answers without a promise. Default: "
+                "0.95 for Frugal with --label.",
+            ),
+            click.option(
+                "--change",
+                metavar="HOW",
+                help="What the next model is: new-rows (default), bootstrap, drop:N rows, or "
+                "later:COLUMN, trained on rows of the time after by a column of --data.",
+            ),
+            click.option(
+                "--challenger",
+                "challengers",
+                type=FILE,
+                multiple=True,
+                help="Model file of a candidate that must accept every answer. Repeat the option "
+                "for each.",
+            ),
+            click.option(
+                "--strict", is_flag=True, help="Refuse --keep if so much cannot be promised."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 def model_options(command: Any) -> Any:
     """Give a command the options that say which models there are, and which rows are searched."""
     for option in (
         takes("retrained", "seed"),
-        number_of_models(48, MIN_MODELS, "Number of models to train with --label."),
+        number_of_models(80, MIN_MODELS, "Number of models to train with --label."),
         click.option(
             "--k-anonymous",
             type=click.IntRange(min=2),
@@ -91,6 +137,10 @@ def fitted(
     retrained: tuple[str, ...],
     seed: int,
     k_anonymous: int | None,
+    keep: float | str | None,
+    change: str | None,
+    challengers: tuple[str, ...],
+    strict: bool,
     **parameters: Any,
 ) -> Explainer:
     """Fit an explainer, and say before that which outcome applicants are taken to want.
@@ -103,12 +153,15 @@ def fitted(
     chosen = made_method(method, parameters)
     given = {name: value for name, value in parameters.items() if value is not None}
     later = load_models(retrained, unsafe_pickle=inputs.unsafe_pickle)
+    candidates = load_models(challengers, unsafe_pickle=inputs.unsafe_pickle)
+    promised: Any = "auto" if keep is None else None if keep == "none" else keep
     if people is None:
         check_kept(inputs.imported, chosen)
     labels = inputs.y
     inputs.state_wanted(people)
-    with warnings.catch_warnings():  # about the target, which was said in another way
+    with warnings.catch_warnings():  # about the target and the promise, which are said as remarks
         warnings.simplefilter("ignore", robx.WrongWayRound)
+        warnings.simplefilter("ignore", robx.LessPromised)
         explainer = robx.Explainer(
             inputs.model,
             inputs.X,
@@ -121,10 +174,34 @@ def fitted(
             n_models=n_models,
             seed=seed,
             k_anonymous=k_anonymous,
+            keep=promised,
+            change=None if change is None else _scenario(change, inputs),
+            challengers=candidates,
+            strict=strict,
             progress=shows_progress(inputs.quiet),
             **(given if method == "frugal" else {"method": chosen}),
         )
+    if explainer.promise is not None:
+        remark(str(explainer.promise), quiet=inputs.quiet)
     notes = {"wanted": inputs.wanted.said}
     if inputs.recipe is not None:
         notes["trained_again"] = inputs.recipe.words
     return explainer.noted(**notes)
+
+
+def _scenario(change: str, inputs: Inputs) -> Any:
+    """Make the scenario that --change names."""
+    from robx import scenarios
+
+    kind, _, rest = change.partition(":")
+    if kind == "new-rows" and not rest:
+        return scenarios.OtherHalf()
+    if kind == "bootstrap" and not rest:
+        return scenarios.Bootstrap()
+    if kind == "drop" and rest.isdigit() and int(rest) > 0:
+        return scenarios.DropRows(int(rest))
+    if kind == "later" and rest:
+        return scenarios.LaterVintage(inputs.column(rest).to_numpy())
+    raise InvalidInput(
+        f"--change must be new-rows, bootstrap, drop:N or later:COLUMN. Got '{change}'."
+    )

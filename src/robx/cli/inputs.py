@@ -128,6 +128,10 @@ class Inputs:
         remark(recipe.words, quiet=self.quiet)
         return recipe
 
+    def column(self, name: str) -> pd.Series[Any]:
+        """Give a column of --data, whether the model knows it or not."""
+        return read_column(self._read(self.data), name, self.data)
+
     @property
     def estimator(self) -> Any:
         """The classifier to train again, or None without labels."""

@@ -32,6 +32,9 @@ SAME = frozenset(
         "validity",
         "max_changes",
         "k_anonymous",
+        "keep",
+        "change",
+        "strict",
     )
 )
 #: Sentences and parts of them, in this order.

@@ -28,14 +28,16 @@ from robx.methods.leaf_space import trees_of
 from robx.parameters import is_number, is_whole
 from robx.problem import Parts, Problem
 from robx.problem.model_view import Codes, EnsembleView, levels_in_order, model_order
-from robx.retrained import Panel
+from robx.rehearsal import Promise
+from robx.retrained import Panel, import_models
 from robx.schema import Codec, Schema
 from robx.tables import pack_layout, unpack_layout
 from robx.trees import Model, TreeEnsemble, store
 from robx.trees.archive import array_shape
 
 ABOUT, SCHEMA, LAYOUT, MODEL = "explainer.json", "schema.json", "layout.json", "model.robx"
-SEARCHING, CERTIFYING, WARMTH = "searching/", "certifying/", "warmth/"
+SEARCHING, CERTIFYING, CHALLENGING = "searching/", "certifying/", "challenging/"
+WARMTH = "warmth/"
 #: Arrays that every file has: their dtypes and numbers of dimensions, and what they are.
 ARRAYS: dict[str, tuple[str, int, str]] = {
     "support/rows.npy": ("<f8", 2, "the accepted training rows: personal data"),
@@ -51,7 +53,7 @@ AGGREGATED = {"support/rows.npy": "rows that stand for accepted training rows"}
 FIELDS = frozenset(
     (
         *("threshold", "n_training", "k_anonymous", "method", "drawn", "notes", "versions"),
-        *("digests", "date"),
+        *("digests", "promise", "date"),
     )
 )
 
@@ -73,6 +75,8 @@ class Fitted:
         Plain values for the `origin` of answers.
     digests : dict
         Of all that went in, by name; None for what was not given.
+    promise : Promise, optional
+        What was rehearsed.
     date : str, optional
         When it was made, if that was noted.
     """
@@ -83,6 +87,7 @@ class Fitted:
     drawn: str
     notes: dict[str, Any]
     digests: dict[str, str | None]
+    promise: Promise | None = None
     date: str | None = None
 
     @property
@@ -90,6 +95,12 @@ class Fitted:
         """The retrained models that help to search."""
         models = getattr(self.method, "models", ())
         return Panel.of(self.problem, models).models if len(models) else ()
+
+    @property
+    def challenging(self) -> Sequence[Model]:
+        """The models that must accept every answer."""
+        models = getattr(self.method, "challengers", ())
+        return import_models(self.problem, models) if len(models) else ()
 
 
 # --- to a file ------------------------------------------------------------------------------------
@@ -121,6 +132,7 @@ def to_bytes(fitted: Fitted) -> bytes:
         "notes": fitted.notes,
         "versions": dict(problem.origin["versions"]),
         "digests": fitted.digests,
+        "promise": None if fitted.promise is None else fitted.promise.to_dict(),
         "date": fitted.date,
     }
     middles, lacking = problem.middles
@@ -148,6 +160,7 @@ def to_bytes(fitted: Fitted) -> bytes:
     for folder, models, what in (
         (SEARCHING, fitted.searching, "a retrained model that helps to search"),
         (CERTIFYING, fitted.certifying, "a retrained model that certifies"),
+        (CHALLENGING, fitted.challenging, "a model that must accept every answer"),
     ):
         for k, model in enumerate(models):
             parts[f"{folder}{k:04}.robx"] = Part(_ensemble(model, "retrained model"), what)
@@ -226,9 +239,9 @@ def _fitted(parts: Mapping[str, bytes], budget: Budget) -> Fitted:
     view = EnsembleView(model, codec, dict(_codes(arrays["codes.npy"], model, schema)))
     models = {
         folder: tuple(_retrained(parts, folder, model, budget))
-        for folder in (SEARCHING, CERTIFYING)
+        for folder in (SEARCHING, CERTIFYING, CHALLENGING)
     }
-    method = method_from_plain(about["method"], models[SEARCHING])
+    method = method_from_plain(about["method"], models[SEARCHING], models[CHALLENGING])
     warm = {name: _warm(parts, name) for name in warmth.WHAT if f"{WARMTH}{name}.npy" in parts}
     if len(parts) != 4 + len(ARRAYS) + len(warm) + sum(map(len, models.values())):
         raise _damaged("it has a part that explainers do not have")
@@ -237,7 +250,7 @@ def _fitted(parts: Mapping[str, bytes], budget: Budget) -> Fitted:
     _check_support(problem)
     method.check(problem, 1)
     warmth.restore(problem, method, warm)
-    problem.used_models.add(models[SEARCHING])
+    problem.used_models.add((*models[SEARCHING], *models[CHALLENGING]))
     return Fitted(
         problem,
         method,
@@ -245,6 +258,7 @@ def _fitted(parts: Mapping[str, bytes], budget: Budget) -> Fitted:
         _text(about, "drawn"),
         _plain_notes(about["notes"]),
         _texts(about, "digests"),
+        None if about["promise"] is None else Promise.from_dict(about["promise"]),
         None if about["date"] is None else checked_date(about["date"], "Explainer"),
     )
 
@@ -324,7 +338,12 @@ def _draws(warm: Mapping[str, NDArray[Any]], method: Method, view: EnsembleView)
 
 
 def _warm(parts: Mapping[str, bytes], name: str) -> NDArray[Any]:
-    n_dimensions = {"margins": 1, "outlier_scores": 1, "sampled_stability": 1}.get(name, 2)
+    n_dimensions = {
+        "mean_scores": 1,
+        "rejecting": 1,
+        "outlier_scores": 1,
+        "sampled_stability": 1,
+    }.get(name, 2)
     dtype = "<i4" if name == "neighbours" else "<f8"
     return _array(parts, f"{WARMTH}{name}.npy", dtype, n_dimensions)
 

@@ -27,10 +27,13 @@ def described(fitted: Fitted) -> dict[str, Any]:
         "target": problem.origin["target"],
         "threshold": problem.threshold,
         "schema": fitted.notes.get("schema"),
+        "promise": None if fitted.promise is None else fitted.promise.sentence,
+        "rehearsed": None if fitted.promise is None else fitted.promise.rehearsed,
         "method": fitted.method.title,
         **_asked(fitted),
         "searching_models": len(getattr(fitted.method, "models", ())),
         "certifying_models": len(fitted.certifying),
+        "challengers": len(getattr(fitted.method, "challengers", ())) or None,
         "drawn": fitted.drawn or None,
         "trained_again": fitted.notes.get("trained_again"),
         "seed": fitted.notes.get("seed"),
@@ -90,9 +93,11 @@ def _asked(fitted: Fitted) -> dict[str, Any]:
     if not isinstance(method, Frugal):
         return {"tau": method.tau} if isinstance(method, RobX | Conservative) else {}
     made = method.test(fitted.problem)
-    asked: dict[str, Any] = {"level": method.level_asked(), "tau": made.stable.tau}
+    asked: dict[str, Any] = {"tau": made.stable.tau}
     if made.panel is not None:
-        asked["retraining_margin"] = made.min_margin
+        asked["retrained_score"] = made.min_retrained_score
+    if method.min_retrained_score is None:
+        asked = {"level": method.level_asked(), **asked}
     if made.outliers is not None:
         asked["outlier_score"] = made.max_outlier_score
     return asked

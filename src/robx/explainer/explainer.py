@@ -7,12 +7,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from robx.answers import Counterfactuals, Status
 from robx.answers.origin import checked_date
 from robx.budget import UNLIMITED, Budget
-from robx.errors import InvalidInput, WrongWayRound, warn_caller
+from robx.errors import InvalidInput, LessPromised, WrongWayRound, warn_caller
 from robx.explainer import contents, description, fitting
 from robx.explainer.contents import Fitted
 from robx.explainer.fitting import Given
@@ -20,7 +22,9 @@ from robx.files import atomically, existing_file
 from robx.methods import Method, MethodLike, alternatives, as_method
 from robx.parameters import check_whole
 from robx.problem import Problem
+from robx.rehearsal import Promise
 from robx.retrained import certified
+from robx.scenarios import Scenario
 from robx.schema import Schema
 from robx.tables import Category, count_rows
 from robx.trees import Model
@@ -31,16 +35,21 @@ LONG = 200
 MANY = 5
 #: Of the certificates.
 CONFIDENCE = 0.95
+#: The chance that an answer which keeps the promise is taken for one that does not.
+ERROR = 0.05
 ENDING = ".robx"
 
 
 class Explainer:
     """A model that can say what to change: fitted once, kept in one file, asked many times.
 
-    With the training labels, the model is trained again `n_models` times on random thirds of its
-    rows, each with every class: a third of these models helps to find the answers, the others
-    certify them. Without labels, stability under noise alone decides and there is no certificate.
-    All that does not depend on the applicant is worked out now, so that `explain` is fast.
+    With the training labels, a promise is rehearsed first: on parts of the rows the whole procedure
+    is played, and models of the other rows judge. So it is known how robust answers must be for a
+    share `keep` of them to hold. Then the model is trained again `n_models` times on random thirds
+    of its rows, each with every class: up to 16 of these models help to find the answers, the
+    others certify them. Without labels, stability under noise alone decides, and there is neither
+    promise nor certificate. All that does not depend on the applicant is worked out now, so that
+    `explain` is fast.
 
     Parameters
     ----------
@@ -61,6 +70,19 @@ class Explainer:
         `Frugal` unless given; ``method=robx.RobX()`` is the paper's algorithm. A function of
         (problem, X), or an object with ``explain(problem, X)``, returns points; they are judged
         like those of `Given`.
+    keep : float, "auto" or None
+        The share of answers that the next model is to keep, such as 0.95; see `promise`. "auto" is
+        0.95 for `Frugal` without a level, where there are labels and rows enough, and None
+        elsewhere. With another method, its tau or gamma is chosen for the promise. None: no
+        promise, and the level decides; fitting is faster.
+    change : Scenario, optional
+        What "the next model" means: by default one trained on as many new rows of the same source,
+        ``robx.scenarios.OtherHalf()``. If that varies settings, so do the retrained models.
+    challengers : sequence of models
+        Candidate models that are already known. They must accept every answer.
+    strict : bool
+        Whether to refuse a promise that cannot be made, with the most that can. By default that
+        is promised instead, with a warning, `robx.LessPromised`.
     target : label, optional
         The class that counts as accepted: the outcome that applicants want. By default the second
         of two classes; if its name is that of a bad outcome, there is a warning,
@@ -68,9 +90,9 @@ class Explainer:
     threshold : float
         A score above this is accepted.
     n_models : int
-        Number of models to train, at least six.
+        Number of models to train beside those of the rehearsals, at least six.
     seed : int
-        Seed for the choice of the rows that these models are trained on.
+        Seed for the choice of the rows that models are trained on.
     k_anonymous : int, optional
         Search among rows that stand for at least so many training people each, so that no answer
         is made from a single person's row, and that no such row is in the file. The models are
@@ -89,6 +111,8 @@ class Explainer:
         With the retrained models that help to search.
     certifying : tuple of Model
         The retrained models that certify answers.
+    promise : Promise, optional
+        What may be said of the answers, in words and figures.
 
     Examples
     --------
@@ -99,7 +123,9 @@ class Explainer:
     >>> X = np.random.default_rng(0).random((300, 2)).round(2)
     >>> y = X[:, 0] > 0.5
     >>> forest = RandomForestClassifier(20, random_state=0).fit(X, y)
-    >>> explainer = Explainer(forest, X, y, n_models=12)
+    >>> explainer = Explainer(forest, X, y, keep=0.9, n_models=12)
+    >>> print(explainer.promise.sentence)
+    90 % of the answers will be kept by a next model trained on as many new rows of the same source.
     >>> file = Path(tempfile.mkdtemp()) / "credit.robx"
     >>> explainer.save(file)
     >>> again = Explainer.load(file)
@@ -107,10 +133,11 @@ class Explainer:
     <Explainer by Frugal of scikit-learn ... RandomForestClassifier: 300 rows, 169 accepted
      (score > 0.5), 2 features, 4 searching and 8 certifying models>
     >>> print(again.explain([[0.2, 0.5]]).words(0))
-    Accepted (score 1.00, stability 0.86) with:
-      0: 0.2 → 0.72
-      8 of 8 retrained models accept it; of models trained on random thirds of the training rows,
-      at least 79.2% will (95% confidence).
+    Accepted (score 1.00, stability 0.07) with:
+      0: 0.2 → 0.52
+      7 of 8 retrained models accept it; of models trained on random thirds of the training rows, at
+      least 52.9% will (95% confidence). Of models trained on as many new rows of the same source,
+      about 100% will; of 20 answers like this one, 19 are accepted by at least 89.7%.
     """
 
     #: What errors call it.
@@ -126,9 +153,13 @@ class Explainer:
         estimator: Any = None,
         models: Sequence[Any] | None = None,
         method: MethodLike | None = None,
+        keep: float | Literal["auto"] | None = "auto",
+        change: Scenario | None = None,
+        challengers: Sequence[Any] = (),
+        strict: bool = False,
         target: Category | None = None,
         threshold: float = 0.5,
-        n_models: int = 48,
+        n_models: int = 80,
         seed: int = 0,
         k_anonymous: int | None = None,
         progress: bool | None = None,
@@ -141,6 +172,9 @@ class Explainer:
             method=method,
             n_models=n_models,
             seed=seed,
+            keep=keep,
+            change=change,
+            challengers=challengers,
             parameters=parameters,
         )
         given.check(model, X_train, self._owner)
@@ -152,8 +186,13 @@ class Explainer:
         if target is None:
             fitting.warn_of_names(problem, y_train)
         shown = sys.stderr.isatty() if progress is None else progress
+        promise = fitting.promised(given, model, X_train, problem, shown=shown)
+        if promise is not None:
+            _say_less(promise, strict=strict)
         later, drawn = fitting.retrained(given, model, X_train, problem, shown=shown)
         chosen = fitting.with_models(wanted_method, given, later, problem)
+        if promise is not None:
+            chosen = fitting.with_promise(chosen, promise)
         judges = fitting.certifying(later, problem)
         notes: dict[str, Any] = {
             "wanted": fitting.wanted(problem, y_train),
@@ -161,9 +200,11 @@ class Explainer:
         }
         if y_train is not None:
             notes |= {"seed": seed, "n_models": n_models}
+        if promise is not None:
+            notes |= {"promise": promise.sentence, "promise_basis": promise.basis}
         digests = fitting.digests_of(problem, y_train, schema)
         fitting.warm_up(problem, chosen, judges)
-        self._fitted = Fitted(problem, chosen, judges, drawn, notes, digests)
+        self._fitted = Fitted(problem, chosen, judges, drawn, notes, digests, promise)
         # Whether judges may have helped to search: only the caller knows where they are from.
         self._given = given if models is not None or chosen is wanted_method else None
         self._refuse_seen()
@@ -183,6 +224,11 @@ class Explainer:
         """The retrained models that certify answers."""
         return self._fitted.certifying
 
+    @property
+    def promise(self) -> Promise | None:
+        """What may be said of the answers: ``print(explainer.promise)``; None if nothing was."""
+        return self._fitted.promise
+
     def explain(
         self, applicants: Any, *, n_answers: int = 1, progress: bool | None = None
     ) -> Counterfactuals:
@@ -200,7 +246,8 @@ class Explainer:
         -------
         Counterfactuals
             Row i answers applicant i. Where retrained models certify, each answer has its
-            `certificate`. If all applicants are accepted already, there is a warning,
+            `certificate`; under a promise, an answer that too few of them accept for the promised
+            share is "unstable". If all applicants are accepted already, there is a warning,
             `robx.WrongWayRound`.
         """
         check_whole(n_answers, "n_answers", "Explainer.explain")
@@ -214,7 +261,7 @@ class Explainer:
         self._refuse_seen()
         judges = list(fitted.certifying)
         first, *others = (
-            certified(problem, one, judges, CONFIDENCE, fitted.drawn)
+            judged(certified(problem, one, judges, CONFIDENCE, fitted.drawn), fitted.promise)
             for one in (answer, *answer.alternatives)
         )
         return first.replaced(alternatives=tuple(others))
@@ -329,8 +376,12 @@ def explain(
     target: Category | None = None,
     threshold: float = 0.5,
     method: MethodLike | None = None,
+    keep: float | Literal["auto"] | None = "auto",
+    change: Scenario | None = None,
+    challengers: Sequence[Any] = (),
+    strict: bool = False,
     n_answers: int = 1,
-    n_models: int = 48,
+    n_models: int = 80,
     seed: int = 0,
     k_anonymous: int | None = None,
     progress: bool | None = None,
@@ -345,7 +396,7 @@ def explain(
     ----------
     model, X_train, y_train, estimator, models, schema, target, threshold, method
         As for `Explainer`.
-    n_models, seed, k_anonymous
+    keep, change, challengers, strict, n_models, seed, k_anonymous
         As for `Explainer`.
     applicants : table of shape (m, d)
     n_answers : int
@@ -367,14 +418,14 @@ def explain(
     >>> X = np.random.default_rng(0).random((300, 2)).round(2)
     >>> y = X[:, 0] > 0.5
     >>> forest = RandomForestClassifier(20, random_state=0).fit(X, y)
-    >>> answer = explain(forest, X, [[0.2, 0.5], [0.9, 0.5]], y_train=y)
+    >>> answer = explain(forest, X, [[0.2, 0.5], [0.9, 0.5]], y_train=y, keep=None)
     >>> answer
     <Counterfactuals by Frugal: 1 ok, 1 already accepted>
     >>> print(answer.words(0))
     Accepted (score 1.00, stability 0.86) with:
       0: 0.2 → 0.72
-      32 of 32 retrained models accept it; of models trained on random thirds of the training rows,
-      at least 94.2% will (95% confidence).
+      64 of 64 retrained models accept it; of models trained on random thirds of the training rows,
+      at least 95.4% will (95% confidence).
     """
     check_whole(n_answers, "n_answers", "explain")
     shown = shows_progress(applicants, progress)
@@ -386,6 +437,10 @@ def explain(
         estimator=estimator,
         models=models,
         method=method,
+        keep=keep,
+        change=change,
+        challengers=challengers,
+        strict=strict,
         target=target,
         threshold=threshold,
         n_models=n_models,
@@ -400,6 +455,57 @@ def explain(
 def shows_progress(applicants: Any, progress: bool | None) -> bool:
     """Whether to show a progress bar: by default for long batches on a terminal."""
     return count_rows(applicants) > LONG and sys.stderr.isatty() if progress is None else progress
+
+
+def judged(answer: Counterfactuals, promise: Promise | None) -> Counterfactuals:
+    """Hold each answer to the promise by its certificate, and say what is expected of it."""
+    certificate = answer.certificate
+    if promise is None or certificate is None:
+        return answer
+    scores = answer.measured.get("retrained_score")
+    if promise.calibration is not None and scores is not None:
+        expected = promise.calibration.of_scores(scores)
+        known = [np.where(certificate.covers, one, np.nan) for one in expected]
+        certificate = replace(
+            certificate, change=promise.change, expected=known[0], expected_low=known[1]
+        )
+    status, reason = answer.status.copy(), list(answer.reason)
+    few = answer.ok & (certificate.accepting < fewest_accepting(promise.keep, certificate.n_models))
+    for i in np.flatnonzero(few):
+        status[i] = Status.UNSTABLE
+        reason[i] = (
+            f"{certificate.accepting[i]} of {certificate.n_models} retrained models accept the "
+            f"best that was found, too few for a promise of {100 * promise.keep:.3g} %"
+        )
+    return answer.replaced(certificate=certificate, status=status, reason=tuple(reason))
+
+
+def fewest_accepting(keep: float, n: int) -> int:
+    """Say how many of n models accept an answer at least, if a share `keep` of all models does.
+
+    An answer that as many accept as promised has fewer with a chance of `ERROR` at most.
+
+    Examples
+    --------
+    >>> fewest_accepting(0.95, 32), fewest_accepting(0.95, 64)
+    (28, 58)
+    """
+    from scipy.stats import binom  # noqa: PLC0415 - takes long to load
+
+    return int(binom.ppf(ERROR, n, keep))
+
+
+def _say_less(promise: Promise, *, strict: bool) -> None:
+    """Say that less can be promised than was asked for."""
+    if promise.is_met:
+        return
+    said = (
+        f"A share of {promise.asked:g} cannot be promised: in rehearsals on parts of the training "
+        f"rows, at most {promise.keep:g} was sure to be kept."
+    )
+    if strict:
+        raise InvalidInput(f"{said} Ask for that, or for more rows.")
+    warn_caller(f"{said} This is promised instead.", LessPromised)
 
 
 def _warn_of_all(answer: Counterfactuals) -> None:

@@ -8,19 +8,32 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from robx.errors import InvalidInput, WrongWayRound, warn_caller
 from robx.explainer.stored_methods import is_storable
 from robx.label_names import sense_of_class
-from robx.methods import Closest, Frugal, Method, as_method
+from robx.methods import Closest, Frugal, Method, NearestNeighbour, as_method
+from robx.methods import Given as GivenPoints
 from robx.methods.compiled import CompiledSearch
+from robx.methods.frugal import outlier_bounds
 from robx.modelfiles import refuse_lost_parameters, with_categories
-from robx.parameters import check_whole
+from robx.parameters import check_number, check_whole
 from robx.problem import Problem
 from robx.progress import Progress
+from robx.rehearsal import (
+    LEAST_ROWS,
+    CannotRehearse,
+    Play,
+    Promise,
+    dial_of,
+    is_set,
+    n_trials,
+    rehearse,
+    with_dial,
+)
 from robx.retrained import (
     ModelScores,
     check_readers,
@@ -28,16 +41,20 @@ from robx.retrained import (
     import_retrained,
     retrainings,
 )
-from robx.scenarios import read_labels
+from robx.scenarios import OtherHalf, Scenario, read_labels
+from robx.scenarios.base import check_lengths
 from robx.schema import Schema
 from robx.schema.codec import Reading
-from robx.tables import as_pandas
+from robx.tables import as_pandas, count_rows
 from robx.trees import Model
 
-#: Of the retrained models one in so many helps to find answers; the others certify them.
-SEARCHING = 3
+#: Of the retrained models one in so many helps to find answers, and no more than this number; the
+#: others certify them.
+SEARCHING, MOST_SEARCHING = 3, 16
 #: Fewer retrained models tell too little.
 LEAST_MODELS = 6
+#: The share of promises that the next model is to keep, unless the caller says otherwise.
+KEEP = 0.95
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +63,7 @@ class Given:
 
     Parameters
     ----------
-    y_train, estimator, models, method, n_models, seed
+    y_train, estimator, models, method, n_models, seed, keep, change, challengers
         As for `Explainer`.
     parameters : dict
         Parameters of `Frugal`.
@@ -58,6 +75,9 @@ class Given:
     method: Any
     n_models: int
     seed: int
+    keep: float | Literal["auto"] | None
+    change: Scenario | None
+    challengers: Sequence[Any]
     parameters: dict[str, Any]
 
     def check(self, model: Any, X_train: Any, owner: str) -> None:
@@ -76,7 +96,8 @@ class Given:
                 f"The 'method' parameter of {owner} must be a method, or a function of "
                 f"(problem, X). Got {self.method!r}."
             )
-        known = [field.name for field in fields(Frugal) if field.name != "models"]
+        apart = ("models", "challengers")
+        known = [field.name for field in fields(Frugal) if field.name not in apart]
         unknown = [name for name in self.parameters if name not in known]
         if unknown:
             raise InvalidInput(
@@ -89,6 +110,50 @@ class Given:
             self._check_training(model, X_train, owner)
         elif self.estimator is not None:
             raise InvalidInput(f"{owner} needs y_train, the labels of X_train, to train again.")
+        self._check_promise(owner)
+
+    def _check_promise(self, owner: str) -> None:
+        if self.change is not None and not isinstance(self.change, Scenario):
+            raise InvalidInput(
+                f"The 'change' parameter of {owner} must be a scenario of robx.scenarios. Got "
+                f"{type(self.change).__name__} instead."
+            )
+        if self.keep is None or self.keep == "auto":
+            if self.change is not None and (self.keep is None or not self.may_promise):
+                raise InvalidInput(f"{owner} takes a change for a promise. Pass keep as well.")
+            return
+        or_else = ", 'auto' or None"
+        check_number(self.keep, "keep", owner, above=0, below=1, or_else=or_else)
+        method = self.wanted
+        if self.y_train is None:
+            raise InvalidInput(
+                f"{owner} needs y_train to rehearse a promise: models are trained on parts of the "
+                "rows. Pass it, or keep=None."
+            )
+        if not hasattr(method, "__dataclass_fields__") or dial_of(method) is None:
+            raise InvalidInput(
+                f"{owner} cannot keep a promise with {method.title}, which has no parameter that "
+                "makes answers more robust. Pass keep=None."
+            )
+        if is_set(method):
+            raise InvalidInput(
+                f"{owner} takes a promise, or a method whose robustness you have set, not both. "
+                f"Got keep = {self.keep:g} and {method!r}."
+            )
+
+    @property
+    def wanted(self) -> Method:
+        """The method, with its parameters and without retrained models."""
+        method = as_method(self.method)
+        if method is not None:
+            return method
+        return Frugal(**self.parameters, challengers=tuple(self.challengers))
+
+    @property
+    def may_promise(self) -> bool:
+        """Whether a promise can be rehearsed without the caller asking for it."""
+        method = self.wanted
+        return self.y_train is not None and isinstance(method, Frugal) and not is_set(method)
 
     def _check_models(self, model: Any, owner: str) -> None:
         if self.y_train is not None or self.estimator is not None:
@@ -105,7 +170,9 @@ class Given:
             _check_classes(model, getattr(one, "classes_", None), "Retrained models")
 
     def _check_training(self, model: Any, X_train: Any, owner: str) -> None:
-        _check_classes(model, np.unique(read_labels(self.y_train)), "y_train")
+        labels = read_labels(self.y_train)
+        check_lengths(X_train, labels)
+        _check_classes(model, np.unique(labels), "y_train")
         if _is_shuffled(X_train, self.y_train):
             raise InvalidInput(
                 "y_train has the index of X_train in another order. Sort one as the other."
@@ -126,7 +193,8 @@ class Given:
     @property
     def n_searching(self) -> int:
         """How many of the retrained models help to search, where the method takes models."""
-        return (self.n_models if self.models is None else len(self.models)) // SEARCHING
+        n = self.n_models if self.models is None else len(self.models)
+        return min(n // SEARCHING, MOST_SEARCHING)
 
 
 def check_method(method: Method | None, given: Given, problem: Problem) -> None:
@@ -134,9 +202,11 @@ def check_method(method: Method | None, given: Given, problem: Problem) -> None:
 
     Methods of a caller's own, and tables of points, may want to know how many applicants there are.
     """
-    chosen = Frugal(**given.parameters) if method is None else method
+    chosen = given.wanted if method is None else method
     if is_storable(chosen) and not _lacks_models(chosen):
         chosen.check(problem, 1)
+    if len(given.challengers) and not isinstance(chosen, Frugal):
+        raise InvalidInput(f"Challengers are for Frugal alone. {chosen.title} cannot ask them.")
 
 
 # --- training -------------------------------------------------------------------------------------
@@ -150,22 +220,70 @@ def retrained(
         return iter(given.models), "drawn like these"
     if given.y_train is None:
         return iter(()), ""
-    if type(given.to_train(model)).__module__.startswith("lightgbm"):
-        X_train = as_pandas(X_train)  # of another frame with categories, it ends the process
-    trained_on = with_categories(X_train, problem.model)
     method = as_method(given.method)
     # Another method may want models as they are to search with.
     wants_them = method is not None and not isinstance(method, Frugal) and _lacks_models(method)
+    vary = getattr(given.change, "vary", None)
     later = retrainings(
         given.to_train(model),
-        trained_on,
+        _trained_on(given.to_train(model), X_train, problem),
         given.y_train,
         given.n_models,
         given.seed,
         None if wants_them else partial(import_retrained, target=problem.model.target),
+        vary,
     )
     counted = _counted_in_a_bar(later, given.n_models, shown)
-    return counted, "trained on random thirds of the training rows"
+    drawn = "trained on random thirds of the training rows"
+    return counted, drawn + (f" with another {' or '.join(vary)}" if vary else "")
+
+
+def _trained_on(estimator: Any, X_train: Any, problem: Problem) -> Any:
+    """Give the training table as the estimator takes it."""
+    if type(estimator).__module__.startswith("lightgbm"):
+        X_train = as_pandas(X_train)  # of another frame with categories, it ends the process
+    return with_categories(X_train, problem.model)
+
+
+def promised(
+    given: Given, model: Any, X_train: Any, problem: Problem, *, shown: bool
+) -> Promise | None:
+    """Rehearse the promise that was asked for; None where none was, or none can be."""
+    is_asked = given.keep is not None and given.keep != "auto"
+    if given.keep is None or not (is_asked or given.may_promise):
+        return None
+    if not is_asked and (problem.view.trees is None or count_rows(X_train) < LEAST_ROWS):
+        return None
+    keep = KEEP if given.keep == "auto" else float(given.keep)
+    play = play_of(given, model, X_train, problem, keep)
+    try:
+        outcome = rehearse(play, n_trials(keep), shown=shown)
+    except CannotRehearse:
+        if is_asked:
+            raise
+        return None
+    return Promise.of(outcome, keep, play.change.next_model, given.seed)
+
+
+def play_of(given: Given, model: Any, X_train: Any, problem: Problem, keep: float) -> Play:
+    """Say what is rehearsed."""
+    method: Any = given.wanted
+    if isinstance(method, Frugal):  # challengers have seen the rows that the trials hold back
+        method = replace(method, min_accepting=keep, challengers=())
+        if isinstance(method.base, GivenPoints):  # which are of other people
+            method = replace(method, base=NearestNeighbour())
+    takes_models = isinstance(method, Frugal) or _lacks_models(method)
+    return Play(
+        estimator=given.to_train(model),
+        table=_trained_on(given.to_train(model), X_train, problem),
+        rows=X_train,
+        labels=read_labels(given.y_train),
+        problem=problem,
+        method=method,
+        n_models=given.n_searching if takes_models else 0,
+        change=OtherHalf() if given.change is None else given.change,
+        seed=given.seed,
+    )
 
 
 def with_models(
@@ -174,12 +292,20 @@ def with_models(
     """Give the method that searches, with the retrained models that it searches with."""
     if method is not None and not _lacks_models(method):
         return method
-    chosen: Any = Frugal(**given.parameters) if method is None else method
+    chosen: Any = given.wanted if method is None else method
     first = list(islice(later, given.n_searching))
     if isinstance(chosen, Frugal) and first:
         first = [*import_models(problem, first)]
     found: Method = replace(chosen, models=tuple(first)) if first else chosen
     return found
+
+
+def with_promise(method: Method, promise: Promise) -> Method:
+    """Give the method as robust as a promise needs, as it was rehearsed."""
+    turned = with_dial(method, promise.value)
+    if isinstance(turned, Frugal):
+        return replace(turned, min_accepting=promise.asked)
+    return turned
 
 
 def certifying(later: Iterator[Any], problem: Problem) -> tuple[Model, ...]:
@@ -297,11 +423,12 @@ def warm_up(problem: Problem, method: Method, judges: Sequence[Model]) -> None:
         return
     method.check(problem, 1)
     if isinstance(method, Closest):
+        method.quorum(problem)
         return
-    if isinstance(method, Frugal):  # also as it asks of those who cannot become typical
+    if isinstance(method, Frugal):  # also as it asks of those who are not typical
         test = method.test(problem)
-        for asked in (test, replace(test, max_outlier_score=np.inf)):
-            CompiledSearch.of(asked, method.norm)
+        for bound in outlier_bounds(test):
+            CompiledSearch.of(replace(test, max_outlier_score=float(bound)), method.norm)
     declined = _someone_declined(problem)
     if len(declined):
         trouble = np.full(len(declined), "", dtype=object)

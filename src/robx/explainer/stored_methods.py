@@ -34,8 +34,8 @@ STORABLE: dict[str, type[Method]] = {
         LiveRegion,
     )
 }
-#: Parameters that are not plain: the retrained models, which have parts of their own.
-APART = ("models",)
+#: Parameters that are not plain: models, which have parts of their own.
+APART, CHALLENGERS = ("models", "panel"), "challengers"
 #: So many bases of bases may be inside each other.
 DEEPEST = 8
 
@@ -66,13 +66,18 @@ def method_to_plain(method: Method) -> dict[str, Any]:
     plain = {
         field.name: _plain(getattr(method, field.name), f"{type(method).__name__}.{field.name}")
         for field in fields(method)
-        if field.name not in APART
+        if field.name not in (*APART, CHALLENGERS)
     }
     return {"method": type(method).__name__, "parameters": plain}
 
 
-def method_from_plain(plain: Any, models: tuple[Any, ...] = (), depth: int = 0) -> Method:
-    """Make the method that `method_to_plain` described, with its retrained models."""
+def method_from_plain(
+    plain: Any,
+    models: tuple[Any, ...] = (),
+    challengers: tuple[Any, ...] = (),
+    depth: int = 0,
+) -> Method:
+    """Make the method that `method_to_plain` described, with its models."""
     if not isinstance(plain, Mapping) or set(plain) != {"method", "parameters"}:
         raise _damaged("a method has a name and parameters")
     made, given = STORABLE.get(str(plain["method"])), plain["parameters"]
@@ -81,11 +86,12 @@ def method_from_plain(plain: Any, models: tuple[Any, ...] = (), depth: int = 0) 
     if depth > DEEPEST:
         raise _damaged(f"its methods are nested more than {DEEPEST} deep")
     known = {field.name for field in fields(made)}
-    if set(given) != known - set(APART):
+    if set(given) != known - {*APART, CHALLENGERS}:
         raise _damaged(f"the parameters of {made.__name__} are not those that it has")
     parameters = {name: _from_plain(value, depth) for name, value in given.items()}
-    if "models" in known:
-        parameters["models"] = models
+    parameters |= {name: models for name in APART if name in known}
+    if CHALLENGERS in known:
+        parameters[CHALLENGERS] = challengers
     try:
         return made(**parameters)
     except (TypeError, ValueError) as error:

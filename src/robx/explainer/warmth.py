@@ -21,7 +21,8 @@ from robx.methods.point_tests import (
     MOST_FITTED,
     KnownOutliers,
     OutlierScore,
-    margins_of_support,
+    mean_scores_of_support,
+    rejecting_of_support,
     sampled_stability,
     spread_over,
 )
@@ -36,7 +37,8 @@ WHAT = {
     "draws": "standard Gaussian draws, shared by all points",
     "stability": "stability of the accepted rows: mean, standard deviation and standard error",
     "sampled_stability": "stability of a sample of the accepted rows",
-    "margins": "retraining margins of the accepted rows",
+    "mean_scores": "mean scores of the searching models for the accepted rows",
+    "rejecting": "number of searching models that reject each accepted row",
     "neighbours": "nearest accepted rows of each distinct accepted row",
     "distances": "their distances",
     "outlier_scores": "outlier scores of the accepted rows",
@@ -63,7 +65,9 @@ def collected(problem: Problem, method: Method) -> Arrays:
     if not isinstance(method, Frugal):
         return found
     if len(method.models):
-        found["margins"] = margins_of_support(Panel.of(problem, method.models))
+        panel = Panel.of(problem, method.models)
+        found["mean_scores"] = mean_scores_of_support(panel)
+        found["rejecting"] = rejecting_of_support(panel).astype(np.float64)
     outliers = None if method.realism is None else OutlierScore.of(problem, method.realism)
     if outliers is not None and outliers.fitted is not None:
         ids, distances = outliers.fitted.neighbours
@@ -91,10 +95,14 @@ def restore(problem: Problem, method: Method, arrays: Mapping[str, NDArray[Any]]
         problem.memo.get(("sampled stability", noise.key(problem.names)), _given(sample))
     if not isinstance(method, Frugal):
         return
-    if "margins" in arrays:
+    if "mean_scores" in arrays:
         panel = Panel.of(problem, method.models)
-        margins = _sound(arrays, "margins", (len(spread_over(n)),))
-        problem.memo.get(("margins", panel), _given(margins))
+        means = _sound(arrays, "mean_scores", (len(spread_over(n)),))
+        problem.memo.get(("mean scores", panel), _given(means))
+    if "rejecting" in arrays:
+        panel = Panel.of(problem, method.models)
+        counts = _sound(arrays, "rejecting", (len(spread_over(n)),)).astype(np.int64)
+        problem.memo.get(("rejecting", panel), _given(counts))
     if "neighbours" in arrays and method.realism == "lof":
         ids, distances = arrays["neighbours"].astype(np.intp), _sound(arrays, "distances")
         scores = _sound(arrays, "outlier_scores", (len(spread_over(n, MOST_FITTED)),))

@@ -33,12 +33,10 @@ from robx.kernels.trees import exponential
 MISSING_LEFT, COLUMN, RIGHT = 23, 24, 40
 #: A rank that no threshold reaches; that of a missing value has all bits before `MISSING_LEFT`.
 BEYOND = MISSING - 1
-#: What rounding explains in a comparison of margins.
+#: What rounding explains in a comparison of means.
 TINY = 1e-9
 #: Trees that are walked side by side.
 AT_ONCE = 8
-#: More standard deviations than this are as good as any number of them.
-MOST = 1e6
 
 
 class Forests(NamedTuple):
@@ -303,18 +301,21 @@ def scores_again(
     changed: AnyInts,
     count: int,
     at: Words,
+    n_must: int,
     threshold: float,
-    min_margin: float,
+    min_mean: float,
+    most_rejecting: int,
     turn: AnyInts,
     lookups: Lookups,
     scores: AnyFloats,
 ) -> tuple[int, bool]:
     """Score a point with ensembles, as long as it can still be robust.
 
-    The first, the model, must accept it. The others, retrained models, must have a margin: after
-    each it is known how high that can still get. Those that decided it when a point was given up
-    are asked before the others from then on: the model, or the lowest and the highest of the
-    retrained ones. This changes how soon, and not which, points are given up.
+    The first, the model and its challengers, must accept it. The others, retrained models, must
+    have a mean score, and not too many of them may reject it: after each it is known how high the
+    mean can still get. Those that decided it
+    when a point was given up are asked before the others from then on: one that rejects it, or the
+    lowest of the retrained ones. This changes how soon, and not which, points are given up.
 
     Parameters
     ----------
@@ -322,8 +323,12 @@ def scores_again(
         See `walk_again`.
     n : int
         How many of the ensembles to ask.
-    threshold, min_margin : float
-        See `margin`.
+    n_must : int
+        How many of them must accept.
+    threshold, min_mean : float
+        What these must be above, and what the mean of the others must reach.
+    most_rejecting : int
+        How many of the others may reject.
     turn : (E,) int64
         The ensembles in the order in which they are asked.
     lookups : Lookups
@@ -334,7 +339,7 @@ def scores_again(
     Returns
     -------
     int, bool
-        The new count, and whether the point is accepted and has the margin.
+        The new count, and whether the point is accepted and has the mean score.
     """
     words, leaf_value, bit = forests.words, forests.leaf_value, forests.bit
     root, first_leaf, depth = forests.root, forests.first_leaf, forests.depth
@@ -347,7 +352,7 @@ def scores_again(
     ranked, row, possible, sums = lookups.ranked, lookups.row, lookups.possible, lookups.sums
     has_masks = part_start.shape[0] > 1
     scores[:] = math.nan
-    mean, squares, k, lowest, highest = 0.0, 0.0, 0, -1, -1
+    total, k, lowest, rejecting = 0.0, 0, -1, 0
     for place in range(n):
         e = turn[place]
         for c in range(n_classes[e]):
@@ -373,22 +378,22 @@ def scores_again(
         else:
             score = linked(sums[0], is_single[e], divisor[e], slope[e], link[e])
         scores[e] = score
-        if e == 0:
+        if e < n_must:
             if not score > threshold:
-                _ask_first(0, turn)
+                _ask_first(e, turn)
                 return count, False
             continue
+        rejecting += not score > threshold
+        if rejecting > most_rejecting:
+            _ask_first(e, turn)
+            return count, False
         k += 1
-        away = score - mean
-        mean += away / k
-        squares += away * (score - mean)
+        total += score
         lowest = e if lowest < 0 or score < scores[lowest] else lowest
-        highest = e if highest < 0 or score > scores[highest] else highest
-        if best_excess(mean, squares, k, n - 1, threshold, min_margin) < -TINY:
-            _ask_first(highest, turn)
+        if total + (n - n_must - k) < (min_mean - TINY) * (n - n_must):
             _ask_first(lowest, turn)
             return count, False
-    return count, n == 1 or margin(scores[1:n], threshold) >= min_margin
+    return count, n == n_must or mean_score(scores[n_must:n]) >= min_mean
 
 
 @njit(nogil=True, cache=True)
@@ -404,50 +409,16 @@ def _ask_first(e: int, turn: AnyInts) -> None:
 
 
 @njit(nogil=True, cache=True)
-def best_excess(
-    mean: float, squares: float, k: int, n: int, threshold: float, min_margin: float
-) -> float:
-    """How far n scores can get above the threshold, less `min_margin` of their deviations.
-
-    Parameters
-    ----------
-    mean, squares : float
-        Of k scores that are known: their mean, and the sum of squared differences from it.
-    """
-    if n < 2 or min_margin == -math.inf:
-        return math.inf
-    # The others do best if they are equal: all above the mean by `up`, from 0 to 1 - mean, where
-    # what the mean gains and what the deviation costs are in balance.
-    rest, up = n - k, 1 - mean
-    weight = rest * k / n
-    balance = (min_margin * k) ** 2 - (n - 1) * weight
-    if min_margin > 0 and balance > 0:
-        up = min(up, math.sqrt((n - 1) * max(squares, 0.0) / balance))
-    deviation = math.sqrt((max(squares, 0.0) + weight * up * up) / (n - 1))
-    return mean + rest * up / n - threshold - min_margin * deviation
+def mean_score(scores: AnyFloats) -> float:
+    """Mean of some scores, added up in their order."""
+    total = 0.0
+    for score in scores:
+        total += score
+    return float(total / scores.shape[0])
 
 
 @njit(nogil=True, cache=True)
-def margin(scores: AnyFloats, threshold: float) -> float:
-    """How many standard deviations the mean of some scores is above a threshold."""
-    n = scores.shape[0]
-    mean = 0.0
-    for score in scores:
-        mean += score
-    mean /= n
-    squares = 0.0
-    for score in scores:
-        squares += (score - mean) * (score - mean)
-    above, spread = mean - threshold, math.sqrt(squares / (n - 1))
-    if above == 0:
-        return 0.0
-    if spread == 0:
-        return MOST if above > 0 else -MOST
-    return float(min(max(above / spread, -MOST), MOST))
-
-
-@njit(nogil=True, cache=True)
-def margins(scores: AnyFloats, threshold: float, out: AnyFloats) -> None:
-    """Write the margin of each row of scores, (n, models)."""
+def mean_scores(scores: AnyFloats, out: AnyFloats) -> None:
+    """Write the mean of each row of scores, (n, models)."""
     for i in range(scores.shape[0]):
-        out[i] = margin(scores[i], threshold)
+        out[i] = mean_score(scores[i])

@@ -384,7 +384,7 @@ def pull(
     n, d = starts.shape
     left = np.full(n, settings.max_tests // n)
     room = np.empty((3, 1, d))
-    has_models = asked.forests.link.shape[0] > 1
+    has_models = asked.forests.link.shape[0] > asked.n_must
     before, is_sure = starts.copy(), np.full(n, not has_models)
     trial.counts[IS_QUIET] = has_models
     for s in range(n):

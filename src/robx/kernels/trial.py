@@ -77,11 +77,15 @@ class Asked(NamedTuple):
 
     Parameters
     ----------
-    threshold, tau, min_margin, max_outlier_score : float
-        `min_margin` is -inf where there are no retrained models, and `max_outlier_score` is inf
-        where the outlier score does not count.
+    threshold, tau, min_mean, max_outlier_score : float
+        `min_mean` is what the mean score of the retrained models must reach; `max_outlier_score` is
+        inf where the outlier score does not count.
+    most_rejecting : int
+        How many of the retrained models may reject.
+    n_must : int
+        How many of the ensembles must accept: the model and its challengers.
     forests : Forests
-        The model, and then the retrained ones.
+        These, and then the retrained models.
     spread : (u,) float64
         Noise of the walk's columns.
     walk, tables, n_draws
@@ -97,8 +101,10 @@ class Asked(NamedTuple):
 
     threshold: float
     tau: float
-    min_margin: float
+    min_mean: float
     max_outlier_score: float
+    most_rejecting: int
+    n_must: int
     forests: Forests
     spread: AnyFloats
     walk: Walk
@@ -362,15 +368,15 @@ def _scores(n: int, asked: Asked, trial: Trial) -> bool:
     moved = _moved(trial.numbers, trial.score_numbers)
     trial.counts[CHANGED], is_robust = scores_again(
         trial.ranks, moved, n, asked.forests, trial.leaf, trial.way, trial.kept_way,
-        trial.changed, trial.counts[CHANGED], trial.at, asked.threshold, asked.min_margin,
-        trial.turn, trial.lookups, trial.scores,
+        trial.changed, trial.counts[CHANGED], trial.at, asked.n_must, asked.threshold,
+        asked.min_mean, asked.most_rejecting, trial.turn, trial.lookups, trial.scores,
     )  # fmt: skip
     return is_robust
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _is_robust(asked: Asked, trial: Trial) -> bool:
-    """Whether the model accepts the point, and the retrained models do by the margin."""
+    """Whether all accept the point who must, and retrained models give it the mean score."""
     is_robust = _scores(asked.forests.link.shape[0], asked, trial)
     trial.counts[HAS_SCORES] = is_robust
     return is_robust

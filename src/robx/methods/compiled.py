@@ -33,7 +33,7 @@ from robx.methods.point_tests import (
 )
 from robx.parallel import available_threads, in_threads
 from robx.problem import Applicants, Problem, SearchResult, conditions_of, people_of
-from robx.retrained import Panel
+from robx.retrained import ModelScores, Panel
 from robx.schema import Norm
 from robx.trees import TreeEnsemble
 from robx.trees.forests import make_forests
@@ -186,19 +186,20 @@ def _rows(
 def _asked(test: PointTest) -> Asked | None:
     """Lay out a test; None where it cannot be."""
     if isinstance(test, RobustnessTest):
-        stable, panel, outliers = test.stable, test.panel, test.outliers
-        min_margin, most = test.min_margin, test.max_outlier_score
+        asks = test
     elif isinstance(test, StabilityTest):
-        stable, panel, outliers, min_margin, most = test, None, None, -np.inf, np.inf
+        asks = RobustnessTest(test)
     else:
         return None
+    stable, panel, challengers = asks.stable, asks.panel, asks.challengers
     problem, noise = stable.problem, stable.noise
     trees = problem.view.trees
-    if trees is None or (panel is not None and len(panel.alike) < len(panel)):
+    if trees is None or any(len(some.alike) < len(some) for some in (panel, challengers) if some):
         return None
-    fitted: lof.Rows | None = _fitted(outliers, most)
+    fitted: lof.Rows | None = _fitted(asks.outliers, asks.max_outlier_score)
+    first = [trees, *_models_of(challengers)]
     forests: Forests | None = problem.memo.get(
-        ("forests", panel), lambda: make_forests([trees, *_models_of(panel)])
+        ("forests", panel, challengers), lambda: make_forests([*first, *_models_of(panel)])
     )
     if fitted is None or forests is None:
         return None
@@ -208,8 +209,10 @@ def _asked(test: PointTest) -> Asked | None:
     return Asked(
         problem.threshold,
         stable.tau,
-        min_margin,
-        most,
+        asks.min_retrained_score,
+        asks.max_outlier_score,
+        asks.most_rejecting,
+        len(first),
         forests,
         spread[walk.columns],
         walk,
@@ -223,8 +226,8 @@ def _asked(test: PointTest) -> Asked | None:
     )
 
 
-def _models_of(panel: Panel | None) -> list[TreeEnsemble]:
-    return [] if panel is None else [panel.alike[k] for k in range(len(panel))]
+def _models_of(models: Panel | ModelScores | None) -> list[TreeEnsemble]:
+    return [] if models is None else [models.alike[k] for k in range(len(models))]
 
 
 def _fitted(outliers: OutlierScore | None, most: float) -> lof.Rows | None:

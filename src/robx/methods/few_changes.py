@@ -136,7 +136,7 @@ class FewChanges:
             self.points = np.concatenate([self.points, points[accepted]])
             self.lacks = np.concatenate([self.lacks, lacks])
             # Who is not accepted yet is further from passing than anybody who is.
-            lack = N_PARTS + threshold - score
+            lack = 2 * N_PARTS + threshold - score
             lack[accepted] = lacks.sum(axis=1)
             going = np.flatnonzero(~np.isin(owner, owner[lack == 0]))
             order = going[np.lexsort((-score[going], lack[going], owner[going]))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -28,13 +29,17 @@ from robx.methods.robx import RobX
 from robx.parameters import MOST_COUNT, check_number, check_whole, require
 from robx.problem import Applicants, Problem, SearchResult
 from robx.problem.memo import Identity
-from robx.retrained import Panel
+from robx.retrained import ModelScores, Panel, import_models
 from robx.robustness import Noise
 
 #: What level "auto" takes, with retrained models and with noise alone.
 LEVELS = {"models": 0.7, "noise": 0.75}
 #: Rows that are looked at for an answer that is typical as well.
 MOST_TYPICAL = 500
+#: Who has a higher outlier score than most accepted rows need not become typical, but no more
+#: unusual either: the bound is that of this share of the rows or, beyond it, the next of these
+#: multiples of it; beyond all of them there is none.
+UNUSUAL, MULTIPLES = 0.95, (1.0, 1.25, 1.6, 2.0, 2.5, 3.2, np.inf)
 #: Starts of an applicant that are pulled to the end.
 FINALISTS = 2
 
@@ -43,15 +48,14 @@ FINALISTS = 2
 class Frugal(Method):
     """The cheapest change that holds: RobX's answer and others, pulled back while they stay robust.
 
-    An answer passes the *robustness test* if it is accepted and, measured by the accepted rows
-    themselves, at least as robust under retraining as a share `level` of them, stable under noise,
-    and with an outlier score no higher than that of a share `typical` (see
-    `robx.methods.point_tests`). The search starts from RobX's answer under this test and from the
-    rows that RobX walked to; each start is pulled back feature by feature, and the cheapest is the
-    answer, where every change has a small price. Where stability is all that is asked for, with
-    neither `models` nor `realism`, it never costs more than RobX's answer for the same tau, with
-    this price. The answers' `retraining_margin` (in standard deviations) and
-    `outlier_score` are in ``answer.measured`` and in the summary.
+    An answer passes the *robustness test* if it is accepted, retrained models accept it with a mean
+    score that is high enough, it is stable under noise, and its outlier score is no higher than
+    that of a share `typical` of the accepted rows (see `robx.methods.point_tests`). The search
+    starts from RobX's answer under this test and from the rows that RobX walked to; each start is
+    pulled back feature by feature, and the cheapest is the answer, where every change has a small
+    price. Where stability is all that is asked for, with neither `models` nor `realism`, it never
+    costs more than RobX's answer for the same tau, with this price. The answers' `retrained_score`
+    and `outlier_score` are in ``answer.measured`` and in the summary.
 
     Parameters
     ----------
@@ -60,17 +64,25 @@ class Frugal(Method):
     norm : {1, 2}
     level : float or "auto"
         Share of the accepted rows that the answer is to be at least as robust as. "auto" is lower
-        with retrained models than with noise alone, which is easier to fool: see `LEVELS`.
+        with retrained models than with noise alone, which is easier to fool: see `LEVELS`. It means
+        something else on every data set; `robx.Explainer` finds out what a promise needs.
+    min_retrained_score : float, optional
+        What the mean score of the retrained models must reach, in place of a level.
+    min_accepting : float
+        Share of the retrained models that must accept.
     models : sequence of models
         Retrained models, at least two, as ``list(robx.retrainings(estimator, X, y, 16))`` gives.
         Without them noise alone decides.
+    challengers : sequence of models
+        Further models that must accept every answer.
     realism : {"lof", "forest"} or None
         How the outlier score is measured: by the local outlier factor, by an isolation forest, or
         not at all.
     typical : float
         The outlier score may be as high as that of this share of the accepted rows, wherever such
-        an answer is found among the rows near. Who cannot become typical, such as by an age that
-        is rare, is answered without this condition.
+        an answer is found among the rows near. Who is more unusual already is held to that of 95 %
+        of them or, if more unusual still, to little more than their own; and who cannot become
+        typical, such as by an age that is rare, is answered without this condition.
     max_outlier_score : float, optional
         A bound on the outlier score that always holds, such as 1.2 for the local outlier factor.
     max_changes : int, optional
@@ -107,7 +119,10 @@ class Frugal(Method):
 
     base: Any = NearestNeighbour()  # noqa: RUF009 - frozen, so it can be shared
     level: float | Literal["auto"] = "auto"
+    min_retrained_score: float | None = None
+    min_accepting: float = 0.0
     models: Any = field(default=(), compare=False, repr=False)
+    challengers: Any = field(default=(), compare=False, repr=False)
     realism: OutlierMeasure | None = "lof"
     typical: float = 0.8
     max_outlier_score: float | None = None
@@ -120,11 +135,13 @@ class Frugal(Method):
     max_tries: int = 100_000
 
     def __post_init__(self) -> None:
-        if isinstance(self.models, str) or not hasattr(self.models, "__len__"):
-            raise InvalidInput(
-                "The 'models' parameter of Frugal must be a list of retrained models. Got "
-                f"{type(self.models).__name__} instead."
-            )
+        for name, what in (("models", "retrained models"), ("challengers", "models")):
+            given = getattr(self, name)
+            if isinstance(given, str) or not hasattr(given, "__len__"):
+                raise InvalidInput(
+                    f"The '{name}' parameter of Frugal must be a list of {what}. Got "
+                    f"{type(given).__name__} instead."
+                )
         object.__setattr__(self, "base", self._robx().base)
 
     def check(self, problem: Problem, n_applicants: int) -> None:
@@ -133,6 +150,9 @@ class Frugal(Method):
         self._robx().check(problem, n_applicants)
         if self.level != "auto":
             check_number(self.level, "level", "Frugal", least=0, most=1, or_else=", or 'auto'")
+        check_number(self.min_accepting, "min_accepting", "Frugal", least=0, most=1)
+        if self.min_retrained_score is not None:
+            self._check_retrained_score()
         known = self.realism in {"lof", "forest", None}
         require(known, self.realism, "realism", "Frugal", "'lof', 'forest' or None")
         check_number(self.typical, "typical", "Frugal", least=0, most=1)
@@ -144,19 +164,53 @@ class Frugal(Method):
         check_number(self.price_per_change, "price_per_change", "Frugal", least=0)
         check_whole(self.halvings, "halvings", "Frugal", least=0, most=MOST_COUNT)
         check_whole(self.max_tests, "max_tests", "Frugal", least=0, most=MOST_COUNT)
-        if len(self.models):
-            Panel.of(problem, self.models)
+        if len(self.models) and len(Panel.of(problem, self.models)) == 1:
+            raise InvalidInput(
+                "Of retrained models, at least two are needed, to see how they differ. Got one. "
+                "Some 16 are better."
+            )
+        self._challenging(problem)
+
+    def _check_retrained_score(self) -> None:
+        score = self.min_retrained_score
+        check_number(score, "min_retrained_score", "Frugal", least=0, most=1)
+        if self.level != "auto" or not len(self.models):
+            raise InvalidInput(
+                "The 'min_retrained_score' parameter of Frugal takes the place of a level, and is "
+                "about its models. Got it "
+                + (f"with level = {self.level!r}." if len(self.models) else "without models.")
+            )
+
+    def _challenging(self, problem: Problem) -> ModelScores | None:
+        if not len(self.challengers):
+            return None
+        key = ("challengers", Identity(self.challengers))
+        made: ModelScores = problem.memo.get(
+            key, lambda: ModelScores(problem, import_models(problem, self.challengers))
+        )
+        return made
 
     def test(self, problem: Problem) -> RobustnessTest:
         """Make the test that answers must pass; once for all who ask with the same parameters."""
-        level, bounds = self.level_asked(), (self.typical, self.max_outlier_score)
-        noise = self.noise.key(problem.names)
-        key = ("robustness test", noise, level, Identity(self.models), self.realism, bounds)
+        of_score = self.level_asked(), self.min_retrained_score, self.min_accepting
+        asked = *of_score, self.typical, self.max_outlier_score
+        of_models = Identity(self.models), Identity(self.challengers)
+        key = ("robustness test", self.noise.key(problem.names), asked, of_models, self.realism)
 
         def make() -> RobustnessTest:
-            panel = Panel.of(problem, self.models) if len(self.models) else None
             outliers = None if self.realism is None else OutlierScore.of(problem, self.realism)
-            return RobustnessTest.at(problem, self.noise, level, panel, outliers, *bounds)
+            return RobustnessTest.at(
+                problem,
+                self.noise,
+                self.level_asked(),
+                panel=Panel.of(problem, self.models) if len(self.models) else None,
+                min_retrained_score=self.min_retrained_score,
+                min_accepting=self.min_accepting,
+                challengers=self._challenging(problem),
+                outliers=outliers,
+                typical=self.typical,
+                max_outlier_score=self.max_outlier_score,
+            )
 
         made: RobustnessTest = problem.memo.get(key, make)
         return made
@@ -176,15 +230,24 @@ class Frugal(Method):
         why = test.reason(self.level_asked(), self.typical)
         found.notes = {"tau": test.stable.tau, "tau_reason": test.words(), "why": why, "models": []}
         found.notes["terms"] = test.terms()
-        if test.panel is not None:
-            found.notes["models"] = test.panel.digests()
-            problem.used_models.add(test.panel.models)
+        found.notes["challengers"] = [] if test.challengers is None else test.challengers.digests()
+        for asked_too in (test.panel, test.challengers):
+            if asked_too is not None:
+                known = [model.digest for model in asked_too.models]
+                found.notes["models"] += [digest for digest in known if digest is not None]
+                problem.used_models.add(asked_too.models)
         start = applicants.matrix.copy()
         if self.base is not None:
             found.base = self.base.search(problem, applicants, rows)
             start[found.base.ok] = found.base.points[found.base.ok]
         is_loose = self.max_outlier_score is None and test.outliers is not None
-        self._answer(applicants, start, found, test, most=MOST_TYPICAL if is_loose else None)
+        everybody = ((test, np.arange(len(applicants))),)
+        for asked, who in tests_by_own_score(test, applicants) if is_loose else everybody:
+            is_sought = is_loose and asked.max_outlier_score < np.inf
+            some = SearchResult.nothing(applicants.take(who))
+            most = MOST_TYPICAL if is_sought else None
+            self._answer(applicants.take(who), start[who], some, asked, most=most)
+            found.put(who, some)
         few = self._change_few(applicants, found, test)
         if is_loose:
             # Some cannot become typical: what sets them apart may be what they cannot change.
@@ -325,6 +388,32 @@ class Frugal(Method):
             noise=self.noise,
             max_tries=self.max_tries,
         )
+
+
+def outlier_bounds(test: RobustnessTest) -> Floats:
+    """Give the outlier scores that are asked of the typical, and of the more and more unusual."""
+    if test.outliers is None:
+        return np.array([np.inf])
+    typical = test.max_outlier_score
+    unusual = max(typical, float(np.quantile(test.outliers.of_support, UNUSUAL)))
+    return np.array([typical, *(unusual * np.array(MULTIPLES))])
+
+
+def tests_by_own_score(
+    test: RobustnessTest, applicants: Applicants
+) -> Iterator[tuple[RobustnessTest, NDArray[np.intp]]]:
+    """Give the test for those who are typical, and easier ones for those who are not; and whose.
+
+    Nobody has to become as typical as most accepted rows to be accepted, or may become much more
+    unusual than they are.
+    """
+    bounds = outlier_bounds(test)
+    own = np.zeros(0) if test.outliers is None else test.outliers(applicants.matrix)
+    places = np.searchsorted(bounds, own)
+    for place, bound in enumerate(bounds):
+        who = np.flatnonzero(places == place)
+        if len(who):
+            yield replace(test, max_outlier_score=float(bound)), who
 
 
 def _row_order(test: RobustnessTest, *, only_sure: bool) -> RowOrder:

@@ -60,7 +60,7 @@ class LeafSpace:
     @classmethod
     def _laid_out(cls, problem: Problem, norm: Norm, epsilon: float) -> LeafSpace:
         ensemble = trees_of(problem).trees
-        sign = _signs(ensemble)
+        sign = signs(ensemble)
         arrays = ensemble.kernel_arrays
         best = reachable_leaves.best_below(arrays, sign)
         trees = leaf_boxes.RankedTrees(arrays, sign, best, ensemble.stack_size // 3)
@@ -120,7 +120,7 @@ class LeafSpace:
         return np.asarray(target - top - np.log(rest))
 
 
-def _signs(ensemble: TreeEnsemble) -> Floats:
+def signs(ensemble: TreeEnsemble) -> Floats:
     """1 for each tree whose larger leaf values raise the score, -1 for the others: (T,)."""
     way = np.sign(ensemble.slope * ensemble.divisor)
     if ensemble.link == "one_minus_sigmoid":

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robx.arrays import Floats
 from robx.kernels import regions
+from robx.kernels.trees import Trees
 from robx.methods.base import Method, check_gamma
 from robx.methods.leaf_space import trees_of
 from robx.methods.neighbours import nearest_points, report
@@ -83,7 +84,8 @@ class LiveRegion(Method):
         if len(owner) == 0:
             return found
         points = np.array([point for points in near.points for point in points])
-        closer = _towards_home(problem, applicants.take(owner), points)
+        trees = trees_of(problem).trees.kernel_arrays
+        closer = towards_home(problem, applicants.take(owner), points, trees)
         closer, legal = problem.gate.admit(closer, applicants, owner)
         kept = legal & problem.gate.accepts(closer, self.gamma)
         points = np.where(kept[:, None], closer, points)
@@ -96,7 +98,7 @@ class LiveRegion(Method):
         return found
 
 
-def _towards_home(problem: Problem, applicants: Applicants, points: Floats) -> Floats:
+def towards_home(problem: Problem, applicants: Applicants, points: Floats, trees: Trees) -> Floats:
     """Bring points back towards their applicants within their live regions: (n, d)."""
     view, rules = trees_of(problem), problem.rules
     # What the applicants lack: nothing of it is on the way home.
@@ -119,7 +121,7 @@ def _towards_home(problem: Problem, applicants: Applicants, points: Floats) -> F
             *rules.grid,
             group_start,
             np.concatenate(members).astype(np.int64),
-            view.trees.kernel_arrays,
+            trees,
             out[part],
         )
 

@@ -1,15 +1,15 @@
 """Tests that points must pass: the paper's stability test, and the robustness test of `Frugal`.
 
 A point that is optimised against the stability R of one model keeps R and loses what R stood for.
-So `RobustnessTest` asks for three things instead, each as a rank among the accepted rows, so that
-one number, the level, says how much in any data and for any model:
+So `RobustnessTest` asks for three things instead, beside the challengers, models that must accept:
 
-- under retraining: its retraining margin, by how many standard deviations the mean score of
-  retrained models is above the threshold, is at least that of a share `level` of the accepted rows;
-- under noise: R is at least that of two thirds of this share, or of all of it where there are no
-  retrained models;
+- under retraining: the mean score of retrained models is at least a number, which is given or that
+  of a share `level` of the accepted rows. A deviation of some 16 models is known too badly to help:
+  at the same validity, answers whose mean lies so many deviations above the threshold cost more;
+- under noise: R is at least that of two thirds of the share of accepted rows that fall short of
+  this, or of a share `level` where there are no retrained models;
 - among applicants: its outlier score is no higher than that of a share `typical` of the accepted
-  rows. Who cannot get there is answered without it.
+  rows. Who is more unusual already need not become as typical as that.
 
 With fewer than ten accepted rows a rank says little, and the outlier score is not asked about.
 """
@@ -24,11 +24,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robx.arrays import Bools, Floats
+from robx.arrays import Bools, Floats, Ints
 from robx.metrics import FittedOutliers, Outliers
 from robx.parameters import is_number, require
 from robx.problem import Problem, coordinates
-from robx.retrained import Panel
+from robx.retrained import ModelScores, Panel
 from robx.robustness import Noise
 
 Tau = float | Literal["auto"]
@@ -48,16 +48,17 @@ NEIGHBOURS = 20
 MOST_FITTED = 2000
 #: What is measured beyond stability, for whoever reads an answer.
 TERMS = {
-    "retraining_margin": "How many standard deviations the mean score of the retrained models is "
-    "above the threshold.",
+    "retrained_score": "Mean score of the retrained models that helped to find the answer.",
     "outlier_score": "How unusual the answer is among the accepted training rows, by the local "
     "outlier factor or an isolation forest; typical rows score low.",
 }
-#: Parts of the robustness test: stability, retraining margin, outlier score; and the last of them.
+#: Parts of the robustness test: stability, retrained score, outlier score; and the last of them.
 N_PARTS = 3
 OUTLIERS = 2
 #: Fewer accepted rows tell nothing about what is typical.
 MIN_ROWS = 10
+#: No limit on how many models reject; and what rounding explains in a number of models.
+ANY_NUMBER, TINY = 2**31, 1e-9
 #: What is known of a row of the support, where anything is.
 PASSES, FAILS = 1, 2
 
@@ -116,8 +117,12 @@ class RobustnessTest:
     stable : StabilityTest
     panel : Panel, optional
         Retrained models.
-    min_margin : float
-        The retraining margin that the panel asks for.
+    min_retrained_score : float
+        What their mean score must reach.
+    most_rejecting : int
+        How many of them may reject.
+    challengers : ModelScores, optional
+        Models that must accept as well.
     outliers : OutlierScore, optional
     max_outlier_score : float
     is_strict : bool
@@ -126,7 +131,9 @@ class RobustnessTest:
 
     stable: StabilityTest
     panel: Panel | None = None
-    min_margin: float = -np.inf
+    min_retrained_score: float = -np.inf
+    most_rejecting: int = ANY_NUMBER
+    challengers: ModelScores | None = None
     outliers: OutlierScore | None = None
     max_outlier_score: float = np.inf
     is_strict: bool = False
@@ -137,24 +144,35 @@ class RobustnessTest:
         problem: Problem,
         noise: Noise,
         level: float,
-        panel: Panel | None,
-        outliers: OutlierScore | None,
-        typical: float,
-        max_outlier_score: float | None,
+        *,
+        panel: Panel | None = None,
+        min_retrained_score: float | None = None,
+        min_accepting: float = 0.0,
+        challengers: ModelScores | None = None,
+        outliers: OutlierScore | None = None,
+        typical: float = 1.0,
+        max_outlier_score: float | None = None,
     ) -> RobustnessTest:
-        """Make the test of a level."""
+        """Make the test of a level, or of a retrained score."""
         values, _ = sampled_stability(problem, noise)
-        of_noise = level if panel is None else BESIDE_MODELS * level
-        tau = float(np.quantile(values, of_noise)) if len(values) else problem.threshold
-        least = -np.inf
-        if panel is not None and len(values):
-            least = max(0.0, float(np.quantile(margins_of_support(panel), level)))
+        least, share, rejecting = -np.inf, level, ANY_NUMBER
+        if panel is not None:
+            least = problem.threshold
+            rejecting = int(np.floor(len(panel) * (1 - min_accepting) + TINY))
+            if len(values):
+                of_support = mean_scores_of_support(panel)
+                asked = min_retrained_score
+                asked = float(np.quantile(of_support, level)) if asked is None else asked
+                least = max(least, asked)
+                share = BESIDE_MODELS * float((of_support < least).mean())
+        tau = float(np.quantile(values, share)) if len(values) else problem.threshold
         most = np.inf
         if outliers is not None:
             most = float(np.quantile(outliers.of_support, typical))
             most = most if max_outlier_score is None else min(most, max_outlier_score)
         is_strict = max_outlier_score is not None
-        return cls(StabilityTest(problem, tau, noise), panel, least, outliers, most, is_strict)
+        stable = StabilityTest(problem, tau, noise)
+        return cls(stable, panel, least, rejecting, challengers, outliers, most, is_strict)
 
     @property
     def problem(self) -> Problem:
@@ -164,8 +182,8 @@ class RobustnessTest:
     @property
     def key(self) -> Hashable:
         """See `PointTest`."""
-        asked = self.min_margin, self.max_outlier_score
-        return self.stable.key, self.panel, self.outliers, asked
+        asked = self.min_retrained_score, self.most_rejecting, self.max_outlier_score
+        return self.stable.key, self.panel, self.challengers, self.outliers, asked
 
     @property
     def without_noise(self) -> RobustnessTest | None:
@@ -176,18 +194,27 @@ class RobustnessTest:
 
     def __call__(self, points: Floats) -> Bools:
         """Tell which points pass: (n,) bool. What is asked last costs most."""
-        passed = self.problem.gate.accepts(points)
-        if self.panel is not None:
-            passed[passed] = self.panel.margins(points[passed]) >= self.min_margin
+        passed = self._keeps_models(points, self.problem.gate.accepts(points))
         if self.outliers is not None and self.max_outlier_score < np.inf:
             passed[passed] = self.outliers(points[passed]) <= self.max_outlier_score
         passed[passed] = self.stable(points[passed])
         return passed
 
+    def _keeps_models(self, points: Floats, passed: Bools) -> Bools:
+        """Leave of the points that passed those that challengers and retrained models accept."""
+        if self.challengers is not None:
+            scores = self.challengers.scores(points[passed])
+            passed[passed] = (scores > self.problem.threshold).all(axis=0)
+        if self.panel is not None:
+            passed[passed] = self.panel.mean_scores(points[passed]) >= self.min_retrained_score
+            if self.most_rejecting < len(self.panel):
+                passed[passed] = self.panel.rejecting(points[passed]) <= self.most_rejecting
+        return passed
+
     @property
     def is_noise_alone(self) -> bool:
         """Whether stability is all that is asked for, as by RobX."""
-        return self.panel is None and self.outliers is None
+        return self.panel is None and self.outliers is None and self.challengers is None
 
     def of_support(self) -> Bools:
         """Tell which accepted rows pass, as they are: (n,) bool."""
@@ -197,7 +224,9 @@ class RobustnessTest:
         stability, _ = sampled_stability(self.problem, self.stable.noise)
         passed = stability >= self.stable.tau
         if self.panel is not None:
-            passed &= margins_of_support(self.panel) >= self.min_margin
+            passed &= mean_scores_of_support(self.panel) >= self.min_retrained_score
+            passed &= rejecting_of_support(self.panel) <= self.most_rejecting
+        passed = replace(self, panel=None)._keeps_models(rows, passed)
         if self.outliers is not None and self.max_outlier_score < np.inf:
             passed[passed] = self.outliers(rows[passed]) <= self.max_outlier_score
         return passed
@@ -205,7 +234,7 @@ class RobustnessTest:
     def lacks(self, points: Floats) -> Floats:
         """Tell how far accepted points are from passing each part: (n, N_PARTS), 0 where they pass.
 
-        The parts are stability, retraining margin and outlier score. What lacks is counted in ranks
+        The parts are stability, retrained score and outlier score. What lacks is counted in ranks
         among the accepted rows: 0.2 if a fifth of them lies between the point and what is asked.
         """
         out = np.zeros((len(points), N_PARTS))
@@ -215,8 +244,13 @@ class RobustnessTest:
         ranks, _ = sampled_stability(self.problem, self.stable.noise)
         out[:, 0] = _lack(stability, self.stable.tau, ranks)
         if self.panel is not None:
-            margins = self.panel.margins(points)
-            out[:, 1] = _lack(margins, self.min_margin, margins_of_support(self.panel))
+            means, of_support = self.panel.mean_scores(points), mean_scores_of_support(self.panel)
+            out[:, 1] = _lack(means, self.min_retrained_score, of_support)
+            beyond = self.panel.rejecting(points) - self.most_rejecting
+            out[:, 1] += np.maximum(beyond, 0) / len(self.panel)
+        if self.challengers is not None:
+            rejects = self.challengers.scores(points) <= self.problem.threshold
+            out[:, 1] += rejects.mean(axis=0)
         if self.outliers is not None:
             score, most = self.outliers(points), self.max_outlier_score
             out[:, OUTLIERS] = _lack(-score, -most, -self.outliers.of_support)
@@ -226,7 +260,7 @@ class RobustnessTest:
         """Measure what was asked beyond stability, by name: (n,) each."""
         out = {}
         if self.panel is not None:
-            out["retraining_margin"] = self.panel.margins(points)
+            out["retrained_score"] = self.panel.mean_scores(points)
         if self.outliers is not None:
             out["outlier_score"] = self.outliers(points)
         return out
@@ -240,9 +274,14 @@ class RobustnessTest:
         parts = [f"R >= {self.stable.tau:.4g}"]
         if self.panel is not None:
             parts.append(
-                f"retraining margin >= {self.min_margin:.2g} over {len(self.panel)} retrained "
-                "models"
+                f"mean score of {len(self.panel)} retrained models >= "
+                f"{self.min_retrained_score:.3g}"
             )
+            if self.most_rejecting < len(self.panel):
+                parts.append(f"accepted by {len(self.panel) - self.most_rejecting} of them")
+        if self.challengers is not None:
+            n = len(self.challengers)
+            parts.append(f"accepted by {n} challenger{'s' if n > 1 else ''}")
         if self.outliers is not None:
             where = "" if self.is_strict else " where achievable"
             parts.append(f"outlier score <= {self.max_outlier_score:.3g}{where}")
@@ -250,12 +289,14 @@ class RobustnessTest:
 
     def reason(self, level: float, typical: float) -> str:
         """Say why the test asks for as much as it does."""
-        asked = []
+        asked, of_noise = [], level
         if self.panel is not None:
-            asked.append(f"as robust under retraining as {level:.0%} of the accepted rows")
-        of_noise = level if self.panel is None else BESIDE_MODELS * level
+            below = mean_scores_of_support(self.panel) < self.min_retrained_score
+            share = float(below.mean()) if len(below) else 0.0
+            of_noise = BESIDE_MODELS * share
+            asked.append(f"as sure under retrained models as {share:.0%} of the accepted rows")
         asked.append(f"as stable under noise as {of_noise:.0%} of the accepted rows")
-        said = f"level {level:g} asks for answers at least {' and '.join(asked)}"
+        said = f"answers are at least {' and '.join(asked)}"
         if self.outliers is not None:
             said += f", with an outlier score no higher than that of {typical:.0%} of them"
         return said
@@ -338,11 +379,19 @@ def _lack(values: Floats, asked: float, of_support: Floats) -> Floats:
     return np.where(values >= asked, 0.0, np.maximum(rank, 0.5) / max(len(known), 1))
 
 
-def margins_of_support(panel: Panel) -> Floats:
-    """Retraining margins of the accepted rows, of many a sample."""
+def mean_scores_of_support(panel: Panel) -> Floats:
+    """Mean scores of retrained models for the accepted rows, of many a sample."""
     problem = panel.problem
     rows = problem.support.rows[spread_over(len(problem.support))]
-    found: Floats = problem.memo.get(("margins", panel), lambda: panel.margins(rows))
+    found: Floats = problem.memo.get(("mean scores", panel), lambda: panel.mean_scores(rows))
+    return found
+
+
+def rejecting_of_support(panel: Panel) -> Ints:
+    """Number of retrained models that reject each accepted row, of many a sample."""
+    problem = panel.problem
+    rows = problem.support.rows[spread_over(len(problem.support))]
+    found: Ints = problem.memo.get(("rejecting", panel), lambda: panel.rejecting(rows))
     return found
 
 

@@ -34,9 +34,12 @@ def headline(answers: Counterfactuals, counts: dict[str, int], validity: list[Pl
     if not tests and counts.get(Status.UNSTABLE):  # which did not pass a test, so there was one
         tests = 2
     passes = ["", " and passes the test of stability", " and passes every test"][min(tests, 2)]
+    promise, basis = (answers.origin.get(name) for name in ("promise", "promise_basis"))
+    first = [*([str(promise)] if promise else []), _declined(declined, everyone)]
     return {
-        "lead": f"{_declined(declined, everyone)} {_found(ok, declined, passes)}",
+        "lead": " ".join([*first, _found(ok, declined, passes)]),
         "sentences": [
+            *([str(basis)] if basis else []),
             *assumed,
             *_sure(validity, n_models, ok),
             *rest(counts),

@@ -21,9 +21,11 @@ TEXTS = {
     "report is not legal advice; have its use in letters to applicants reviewed by those who "
     "are responsible for them.",
     "tested": "{models} scored every answer. The share that accepts is an estimate for models "
-    "that are made in the same way. It says nothing about a model of another kind, about one "
-    "with other columns, or about a market that has changed: if the model changes drastically, "
-    "no answer can be promised. Check the answers against a new model before it goes live.",
+    "that are made in the same way, on rows that the answers were found with; what models on other "
+    "rows will do is said by the promise, where one was rehearsed. It says nothing about a model "
+    "of another kind, about one with other columns, or about a market that has changed: if the "
+    "model changes drastically, no answer can be promised. Check the answers against a new "
+    "model before it goes live.",
     "untested": "No retrained model scored these answers. Stability under small random changes "
     "makes it more likely that they hold, but does not measure it. With the training labels, "
     "robx trains the model again and certifies each answer; or check the answers against the "

@@ -34,9 +34,9 @@ def certify(
     """Give each answer a certificate: how many retrained models accept it, and a lower bound.
 
     Where m of k models accept a point, the share of all models drawn in the same way that would
-    accept it is at least the ``1 - confidence`` quantile of Beta(m + 1/2, k - m + 1/2). The bound
-    speaks of models drawn as these were, of nothing else. Models that helped to find the answers
-    would flatter them and are refused.
+    accept it is at least the ``1 - confidence`` quantile of Beta(m, k - m + 1), or 0 if none do.
+    The bound speaks of models drawn as these were, of nothing else. Models that helped to find the
+    answers would flatter them and are refused.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def certify(
         Whose answers they are.
     answers : Counterfactuals
     models : sequence of models
-        Retrained models, anything that `robx.import_model` takes; 32 that all accept give 94 %.
+        Retrained models, anything that `robx.import_model` takes; 32 that all accept give 91 %.
     confidence : float
     drawn : str
-        How the models came about, in words: "of models ..., at least 94 % will".
+        How the models came about, in words: "of models ..., at least 91 % will".
 
     Returns
     -------
@@ -65,7 +65,7 @@ def certify(
     >>> answer = RobX(tau=0.8).explain(problem, [[0.2, 0.5, 0.5]])
     >>> certified = certify(problem, answer, [fit(seed) for seed in range(1, 17)])
     >>> int(certified.certificate.accepting[0]), certified.certificate.bound.round(3).tolist()
-    (16, [0.889])
+    (16, [0.829])
     """
     if not isinstance(problem, Problem) or not isinstance(answers, Counterfactuals):
         raise InvalidInput(

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robx.arrays import Floats
-from robx.errors import InvalidInput
+from robx.arrays import Floats, Ints
 from robx.kernels import forests
 from robx.problem import Problem
 from robx.problem.memo import Identity
@@ -24,17 +23,12 @@ class Panel:
     Parameters
     ----------
     problem : Problem
-    models : sequence of at least two models
+    models : sequence of models
     """
 
     def __init__(self, problem: Problem, models: Any) -> None:
         self.problem = problem
         self.models = import_models(problem, models)
-        if len(self.models) < 2:
-            raise InvalidInput(
-                "Of retrained models, at least two are needed, to see how they differ. Got one. "
-                "Some 16 are better."
-            )
         self._scoring = ModelScores(problem, self.models)
 
     @classmethod
@@ -46,7 +40,7 @@ class Panel:
 
     def digests(self) -> list[str]:
         """Name the models by their content, as far as they have one."""
-        return [model.digest for model in self.models if model.digest is not None]
+        return self._scoring.digests()
 
     def __len__(self) -> int:
         return len(self.models)
@@ -55,11 +49,15 @@ class Panel:
         """Score of each model for each point: (models, n) float64."""
         return self._scoring.scores(points)
 
-    def margins(self, points: Floats) -> Floats:
-        """How many standard deviations the models' mean score is above the threshold: (n,)."""
+    def mean_scores(self, points: Floats) -> Floats:
+        """Mean score of the models for each point: (n,) float64."""
         score, out = np.ascontiguousarray(self.scores(points).T), np.empty(len(points))
-        forests.margins(score, self.problem.threshold, out)
+        forests.mean_scores(score, out)
         return out
+
+    def rejecting(self, points: Floats) -> Ints:
+        """Number of models that do not accept each point: (n,) int64."""
+        return np.asarray((~(self.scores(points) > self.problem.threshold)).sum(axis=0))
 
     @property
     def alike(self) -> dict[int, TreeEnsemble]:

@@ -111,6 +111,10 @@ class ModelScores:
     def __len__(self) -> int:
         return len(self.models)
 
+    def digests(self) -> list[str]:
+        """Name the models by their content, as far as they have one."""
+        return [model.digest for model in self.models if model.digest is not None]
+
     def scores(self, points: Floats, table: Callable[[], Any] | None = None) -> Floats:
         """Score of each model for each point: (models, n) float64.
 

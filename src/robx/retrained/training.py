@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from robx.scenarios import Subsample
@@ -20,6 +20,7 @@ def retrainings(
     n_models: int = 48,
     seed: int = 0,
     then: Callable[[Any], Any] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
 ) -> Iterator[Any]:
     """Train models on random thirds of the rows, as they are asked for.
 
@@ -34,6 +35,8 @@ def retrainings(
     then : function, optional
         What is given in place of a model: it is called with each as soon as that is trained, while
         others are being trained.
+    vary : mapping from names to sequences, optional
+        Each model has one hyperparameter changed, as in `robx.scenarios.Hyperparameter`.
 
     Returns
     -------
@@ -48,4 +51,4 @@ def retrainings(
     >>> [int(tree.tree_.n_node_samples[0]) for tree in trees]
     [30, 30, 30]
     """
-    return Subsample(SHARE).models(estimator, X, y, n_models, seed, then=then)
+    return Subsample(SHARE, vary).models(estimator, X, y, n_models, seed, then=then)

@@ -9,7 +9,7 @@ one core. Nothing here judges models.
 from __future__ import annotations
 
 from robx.scenarios.base import Fit, Scenario, read_labels
-from robx.scenarios.data import Bootstrap, DropRows, LabelFlips, MoreData, Subsample
+from robx.scenarios.data import Bootstrap, DropRows, LabelFlips, LaterVintage, MoreData, Subsample
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.scenarios.settings import Hyperparameter, NewSeed, OtherHalf, OtherLibrary
 
@@ -19,6 +19,7 @@ __all__ = [
     "Fit",
     "Hyperparameter",
     "LabelFlips",
+    "LaterVintage",
     "MoreData",
     "NewSeed",
     "OtherHalf",

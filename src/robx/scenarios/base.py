@@ -176,12 +176,24 @@ class Scenario(ABC):
         """
         check_jobs(n_jobs, self._name)
         labels = read_labels(y)
-        if count_rows(X) != len(labels):
-            raise InvalidInput(
-                f"X and y must have the same number of rows. Got {count_rows(X)} and {len(labels)}."
-            )
+        check_lengths(X, labels)
         fits = self.fits(estimator, labels, n_models, seed)
-        return _trained(fits, X, str(self), -1 if n_jobs is None else int(n_jobs), then)
+        return train(fits, X, str(self), n_jobs, then)
+
+    def of_rows(self, rows: Rows) -> Scenario:  # noqa: ARG002
+        """Give the same scenario for a table that has some of the rows.
+
+        Parameters
+        ----------
+        rows : array of shape (m,)
+            Sorted positions in the training table.
+        """
+        return self
+
+    @property
+    def next_model(self) -> str:
+        """What the next model is, in words that go on after "a next model"."""
+        return f"under the change '{self}'"
 
     @property
     def _name(self) -> str:
@@ -217,10 +229,34 @@ def read_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _trained(
-    fits: Sequence[Fit], X: Any, title: str, n_jobs: int, then: Callable[[Any], Any] | None
+def check_lengths(X: Any, labels: NDArray[Any]) -> None:
+    """Refuse labels that are not one for each row."""
+    if count_rows(X) != len(labels):
+        raise InvalidInput(
+            f"X and y must have the same number of rows. Got {count_rows(X)} and {len(labels)}."
+        )
+
+
+def train(
+    fits: Sequence[Fit],
+    X: Any,
+    title: str,
+    n_jobs: int | None = None,
+    then: Callable[[Any], Any] | None = None,
 ) -> Iterator[Any]:
-    """Train some at a time, so that nothing runs on while the caller uses the models."""
+    """Train some at a time, so that nothing runs on while the caller uses the models.
+
+    Parameters
+    ----------
+    fits : sequence of Fit
+        What to train on rows of X.
+    X : table of shape (n, d)
+    title : str
+        What errors call it.
+    n_jobs, then
+        As for `Scenario.models`.
+    """
+    n_jobs = -1 if n_jobs is None else int(n_jobs)
     import sklearn  # noqa: PLC0415 - takes long to load, and a process that only answers needs none
     from joblib import Parallel, delayed, effective_n_jobs  # noqa: PLC0415
 

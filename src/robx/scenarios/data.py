@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from robx.errors import InvalidInput
 from robx.parameters import check_number, check_whole
-from robx.scenarios.base import ROWS, SEEDS, Fit, Scenario, stream
+from robx.scenarios.base import ROWS, SEEDS, SPLIT, Fit, Scenario, stream
 from robx.scenarios.estimators import set_seeds
+from robx.scenarios.varying import read_vary, set_one
 
 #: Maximum number of draws until every class has a row.
 MOST_DRAWS = 1000
@@ -45,6 +47,11 @@ class DropRows(Scenario):
     def __str__(self) -> str:
         return f"drop {self.k} row{'s' if self.k > 1 else ''}"
 
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return f"trained without {self.k} of the rows"
+
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
         n = len(labels)
@@ -69,6 +76,11 @@ class Bootstrap(Scenario):
 
     def __str__(self) -> str:
         return "bootstrap"
+
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return "trained on the same rows, drawn again with replacement"
 
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
@@ -104,6 +116,11 @@ class LabelFlips(Scenario):
 
     def __str__(self) -> str:
         return f"{100 * self.share:.3g}% of labels flipped"
+
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return f"trained with {100 * self.share:.3g} % of the labels wrong"
 
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
@@ -156,6 +173,11 @@ class MoreData(Scenario):
         rows = super().base_rows(n, seed)
         return rows[: min(max(round(self.first * n), 1), n - 1)]
 
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return "trained again as more rows have come"
+
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
         n = len(labels)
@@ -177,6 +199,8 @@ class Subsample(Scenario):
     ----------
     share : float
         Above 0 and below 1. Models on smaller shares differ more.
+    vary : mapping from names to sequences, optional
+        Each model has one hyperparameter changed, as in `Hyperparameter`.
 
     Examples
     --------
@@ -187,15 +211,25 @@ class Subsample(Scenario):
     """
 
     share: float = 0.5
+    vary: Mapping[str, Sequence[Any]] | None = None
 
     def __post_init__(self) -> None:
         check_number(self.share, "share", "Subsample", above=0, below=1)
+        vary = None if self.vary is None else read_vary(self.vary, "Subsample")
+        object.__setattr__(self, "vary", vary or None)
 
     def __str__(self) -> str:
         return f"random {100 * self.share:.3g}% of the rows"
 
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return f"trained on a random {100 * self.share:.3g} % of the rows"
+
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
+        if self.vary:
+            set_one(estimator, self.vary, k, "Subsample")
         n, rng = len(labels), stream(seed, ROWS, k)
         size, n_classes = max(1, round(self.share * n)), len(np.unique(labels))
         for _ in range(MOST_DRAWS):
@@ -203,3 +237,84 @@ class Subsample(Scenario):
             if len(np.unique(labels[rows])) == n_classes:
                 break
         return Fit(estimator, rows, labels[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class LaterVintage(Scenario):
+    """The first model is trained on the rows of one time, the new ones on as many rows after it.
+
+    A third of the rows, in the order of their dates, is the time of the first model; it begins
+    anywhere in the first third. The next third is that of the new models, which get new seeds if
+    the estimator has any.
+
+    Parameters
+    ----------
+    dates : sequence of shape (n,)
+        When each row came about: dates or numbers, one for each row of the table.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> scenario = LaterVintage([2023, 2021, 2022, 2021, 2022, 2023])
+    >>> first = scenario.base_rows(6)
+    >>> fit, = scenario.fits(DecisionTreeClassifier(), [0, 1] * 3, n_models=1)
+    >>> len(first), len(fit.rows), set(first) & set(fit.rows.tolist())
+    (2, 2, set())
+    """
+
+    dates: Any = field(repr=False)
+
+    def __post_init__(self) -> None:
+        dates = np.array(self.dates)  # a copy: the caller's own may change
+        if not (dates.ndim == 1 and len(dates) >= 3 and _have_an_order(dates)):
+            raise InvalidInput(
+                "The 'dates' parameter of LaterVintage must have a date or a number for every row, "
+                f"of three at least, none missing. Got {type(self.dates).__name__} of shape "
+                f"{dates.shape}."
+            )
+        object.__setattr__(self, "dates", dates)
+
+    def __str__(self) -> str:
+        return "later vintage"
+
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return "trained on as many rows of the time after"
+
+    def of_rows(self, rows: NDArray[np.intp]) -> LaterVintage:
+        """See `Scenario.of_rows`."""
+        return LaterVintage(self.dates[rows])
+
+    def base_rows(self, n: int, seed: int = 0) -> NDArray[np.intp]:
+        """See `Scenario.base_rows`."""
+        super().base_rows(n, seed)
+        return np.sort(self._times(n, seed)[0])
+
+    def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
+        """See `Scenario.change`."""
+        rows = np.sort(self._times(len(labels), seed)[1])
+        set_seeds(estimator, stream(seed, SEEDS, k))
+        return Fit(estimator, rows, labels[rows])
+
+    def _times(self, n: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows of the first model's time and of the one after it."""
+        if n != len(self.dates):
+            raise InvalidInput(
+                f"LaterVintage has {len(self.dates)} dates, and the table has {n} rows."
+            )
+        order, size = np.argsort(self.dates, kind="stable"), n // 3
+        begin = int(stream(seed, SPLIT).integers(n - 2 * size + 1))
+        return order[begin : begin + size], order[begin + size : begin + 2 * size]
+
+
+def _have_an_order(values: NDArray[Any]) -> bool:
+    """Tell whether values are of one kind that has an order, none of them missing."""
+    if values.dtype.kind == "O":
+        if any(type(one) is not type(values[0]) for one in values):
+            return False
+        try:
+            np.sort(values)
+        except TypeError:
+            return False
+    return bool(np.equal(values, values).all())  # what is missing differs from itself

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from robx.errors import InvalidInput
 from robx.parameters import check_whole, require
 from robx.scenarios.base import SEEDS, SPLIT, Fit, Scenario, stream
-from robx.scenarios.estimators import check_estimator, check_parameter, fresh, set_seeds
+from robx.scenarios.estimators import check_estimator, fresh, set_seeds
+from robx.scenarios.varying import read_vary, set_one
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Hyperparameter(Scenario):
     vary: Mapping[str, Sequence[Any]]
 
     def __post_init__(self) -> None:
-        vary = _read_vary(self.vary, "Hyperparameter")
+        vary = read_vary(self.vary, "Hyperparameter")
         if not vary:
             raise InvalidInput(
                 "The 'vary' parameter of Hyperparameter must name at least one hyperparameter. "
@@ -53,9 +54,14 @@ class Hyperparameter(Scenario):
     def __str__(self) -> str:
         return "one hyperparameter varied"
 
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return f"trained on the same rows with another {' or '.join(self.vary)}"
+
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:  # noqa: ARG002
         """See `Scenario.change`."""
-        _set_one(estimator, self.vary, k, "Hyperparameter")
+        set_one(estimator, self.vary, k, "Hyperparameter")
         return Fit(estimator, np.arange(len(labels)), labels)
 
 
@@ -87,11 +93,18 @@ class OtherHalf(Scenario):
     vary: Mapping[str, Sequence[Any]] | None = None
 
     def __post_init__(self) -> None:
-        vary = None if self.vary is None else _read_vary(self.vary, "OtherHalf")
+        vary = None if self.vary is None else read_vary(self.vary, "OtherHalf")
         object.__setattr__(self, "vary", vary or None)
 
     def __str__(self) -> str:
         return "other half, one hyperparameter varied" if self.vary else "other half"
+
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return "trained on as many new rows of the same source" + (
+            f", with another {' or '.join(self.vary)}" if self.vary else ""
+        )
 
     def base_rows(self, n: int, seed: int = 0) -> NDArray[np.intp]:
         """See `Scenario.base_rows`."""
@@ -102,7 +115,7 @@ class OtherHalf(Scenario):
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
         if self.vary:
-            _set_one(estimator, self.vary, k, "OtherHalf")
+            set_one(estimator, self.vary, k, "OtherHalf")
         else:
             set_seeds(estimator, stream(seed, SEEDS, k))
         n = len(labels)
@@ -127,6 +140,11 @@ class NewSeed(Scenario):
 
     def __str__(self) -> str:
         return "new seed"
+
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return "trained on the same rows with another seed"
 
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:
         """See `Scenario.change`."""
@@ -173,6 +191,11 @@ class OtherLibrary(Scenario):
     def __str__(self) -> str:
         return "other library"
 
+    @property
+    def next_model(self) -> str:
+        """See `Scenario.next_model`."""
+        return "of another kind, trained on the same rows"
+
     def change(self, estimator: Any, labels: NDArray[Any], k: int, seed: int) -> Fit:  # noqa: ARG002
         """See `Scenario.change`."""
         again, which = divmod(k, len(self.estimators))
@@ -180,26 +203,3 @@ class OtherLibrary(Scenario):
         if again:
             set_seeds(other, stream(seed, SEEDS, k))
         return Fit(other, np.arange(len(labels)), labels)
-
-
-def _read_vary(vary: Any, owner: str) -> dict[str, tuple[Any, ...]]:
-    """Copy the mapping, with plain numbers."""
-    wanted = f"The 'vary' parameter of {owner} must be a mapping from names to lists of values"
-    if not isinstance(vary, Mapping):
-        raise InvalidInput(f"{wanted}, such as {{'max_depth': [3, 5]}}. Got {vary!r} instead.")
-    read: dict[str, tuple[Any, ...]] = {}
-    for name, values in vary.items():
-        is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-        listed = tuple(values) if is_list else ()
-        if not isinstance(name, str) or not listed:
-            raise InvalidInput(f"{wanted}, at least one each. Got {name!r}: {values!r} instead.")
-        read[name] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
-    return read
-
-
-def _set_one(estimator: Any, vary: Mapping[str, Sequence[Any]], k: int, owner: str) -> None:
-    for name in vary:
-        check_parameter(estimator, name, owner)
-    pairs = [(name, value) for name, values in vary.items() for value in values]
-    name, value = pairs[k % len(pairs)]
-    estimator.set_params(**{name: value})

@@ -28,7 +28,7 @@ class Combined:
     def __init__(self, ensembles: Sequence[TreeEnsemble]) -> None:
         self._first, self._n = ensembles[0], len(ensembles)
         self._base = np.concatenate([e.base for e in ensembles])
-        self._arrays = _joined(ensembles)
+        self._arrays = joined(ensembles)
 
     @staticmethod
     def way_of(e: TreeEnsemble) -> tuple[Any, ...]:
@@ -44,8 +44,12 @@ class Combined:
         return score.reshape(len(numbers), self._n).T
 
 
-def _joined(ensembles: Sequence[TreeEnsemble]) -> kernels.Trees:
-    """The trees of all ensembles, one after the other, with classes of their own."""
+def joined(ensembles: Sequence[TreeEnsemble]) -> kernels.Trees:
+    """The trees of all ensembles, one after the other, with classes of their own.
+
+    Splits, nodes and leaves are numbered through; the splits are sorted ensemble by ensemble. Leaf
+    values are in the precision of the first.
+    """
     n_words = max(e.category_bits.shape[1] for e in ensembles)
     arrays: list[list[NDArray[Any]]] = []
     splits, bits, nodes, leaves, classes = 0, 0, 0, 0, 0
@@ -68,8 +72,12 @@ def _joined(ensembles: Sequence[TreeEnsemble]) -> kernels.Trees:
         splits, bits = splits + len(e.split_feature), bits + len(e.category_bits)
         nodes, leaves = nodes + len(e.node_split), leaves + len(e.leaf_value)
         classes += len(e.base)
-    own = ensembles[0].kernel_arrays  # of whose dtypes the kernel is compiled
-    joined: list[Any] = [np.concatenate(some) for some in zip(*arrays, strict=True)]
-    joined[5] = np.append(joined[5], nodes)
-    alike = (array.astype(like.dtype) for array, like in zip(joined, own, strict=True))
-    return kernels.Trees(*alike)
+    own = ensembles[0].kernel_arrays  # for whose dtypes kernels are compiled
+    together: list[Any] = [np.concatenate(some) for some in zip(*arrays, strict=True)]
+    together[5] = np.append(together[5], nodes)
+    alike = kernels.Trees(
+        *(array.astype(like.dtype) for array, like in zip(together, own, strict=True))
+    )
+    for array in alike:
+        array.flags.writeable = False
+    return alike

@@ -169,7 +169,7 @@ def test_the_table_says_of_everybody_what_is_known() -> None:
         "0.50",
         "0.80",
         "0.81",
-        "10 ≥ 82.9%",
+        "10 ≥ 74.1%",
     ]
     assert rows[3][0:2] == ["eve", "Best found"]
     assert rows[3][2].startswith("savings: none → some no point passed R &gt;= 0.8;")
