@@ -175,7 +175,9 @@ def test_a_search_that_gave_up_says_so_also_where_no_other_row_is_left(
     models = list(robx.retrainings(tree, X, y, 3))
     schema = robx.Schema.infer(X).override({"0": {"change": "none"}})
     problem, applicant = robx.Problem(tree.fit(X, y), X, schema=schema), [[0, 0.05, 0.05]]
-    method = robx.Frugal(models=models, noise=NOISE, level=0.0, realism=None, base=None)
+    method = robx.Frugal(
+        models=models, noise=NOISE, level=0.0, realism=None, base=None, sparse_starts=0
+    )
     assert method.explain(problem, applicant).ok[0]
     short = replace(method, max_tries=100)
     compiled = short.explain(problem, applicant)

@@ -122,6 +122,8 @@ def search(
     others: SupportRows,
     asked: Asked,
     settings: Settings,
+    offered: AnyFloats,
+    n_offered: AnyInts,
     points: AnyFloats,
     outcome: AnyInts,
     tried: AnyInts,
@@ -138,6 +140,9 @@ def search(
         See `Conditions`, `Asked` and `Settings`.
     support, others : SupportRows
         By `ANY`, all rows and none; else those that pass as they are, and the others.
+    offered, n_offered : (m, w, k, d) float64, (m, w) int64
+        Places on the way to other starts, and how many there are: of each way the first that
+        passes is one.
     points : (m, d) float64
         Receives the answers.
     outcome : (m,) int8
@@ -149,7 +154,7 @@ def search(
     """
     _search(
         borrowed(people), start, borrowed(conditions), borrowed(support), borrowed(others),
-        borrowed(asked), settings, points, outcome, tried, none_above,
+        borrowed(asked), settings, offered, n_offered, points, outcome, tried, none_above,
     )  # fmt: skip
 
 
@@ -162,6 +167,8 @@ def _search(
     others: SupportRows,
     asked: Asked,
     settings: Settings,
+    offered: AnyFloats,
+    n_offered: AnyInts,
     points: AnyFloats,
     outcome: AnyInts,
     tried: AnyInts,
@@ -170,7 +177,7 @@ def _search(
     m, d = start.shape
     room = new_trial(asked, d)
     trial = borrowed(room)
-    starts = np.empty((settings.n_targets + 1, d))
+    starts = np.empty((settings.n_targets + 1 + n_offered.shape[1], d))
     for i in range(m):
         tried[i], none_above[i], outcome[i] = 0, True, FOUND
         starts[0] = start[i]
@@ -178,25 +185,32 @@ def _search(
         if not passes(start[i], i, people, conditions, asked, trial):
             found, outcome[i], tried[i], none_above[i] = nearest_passing(
                 i, start[i], people, conditions, support, settings.max_tries, asked, settings,
-                trial, starts[1:],
+                trial, starts[1 : settings.n_targets + 1],
             )  # fmt: skip
             if found == 0 and settings.order == SURE_FIRST:
                 had_enough = outcome[i] == GIVEN_UP
                 most = min(settings.max_tries, MOST_OTHERS)
                 found, outcome[i], looked_at, none = nearest_passing(
                     i, start[i], people, conditions, others, most, asked, settings, trial,
-                    starts[1:],
+                    starts[1 : settings.n_targets + 1],
                 )  # fmt: skip
                 if had_enough:
                     outcome[i] = GIVEN_UP
                 tried[i] += looked_at
                 none_above[i] = none_above[i] and none
-            if found == 0:
-                continue
-            outcome[i] = FOUND
-            walk_to(i, start[i], starts[1 : found + 1], people, conditions, asked, settings, trial,
-                    starts[0])  # fmt: skip
-            n_starts += found
+            if found > 0:
+                walk_to(i, start[i], starts[1 : found + 1], people, conditions, asked, settings,
+                        trial, starts[0])  # fmt: skip
+            n_starts = found + (found > 0)
+        for w in range(n_offered.shape[1]):
+            for k in range(n_offered[i, w]):
+                if passes(offered[i, w, k], i, people, conditions, asked, trial):
+                    starts[n_starts] = offered[i, w, k]
+                    n_starts += 1
+                    break
+        if n_starts == 0:
+            continue
+        outcome[i] = FOUND
         pull(i, starts[:n_starts], people, conditions, asked, settings, trial)
         points[i] = starts[0]
     room.counts[TESTS] += 0  # until here the arrays of `trial` are alive

@@ -31,6 +31,7 @@ from robx.methods.point_tests import (
     StabilityTest,
     tested_rows,
 )
+from robx.methods.sparse_starts import Offered
 from robx.parallel import available_threads, in_threads
 from robx.problem import Applicants, Problem, SearchResult, conditions_of, people_of
 from robx.retrained import ModelScores, Panel
@@ -103,8 +104,10 @@ class CompiledSearch:
         )
         return cls(problem, conditions, first, others, asked)
 
-    def run(self, applicants: Applicants, start: Floats, settings: Settings) -> Searched:
-        """Search for applicants from where they start."""
+    def run(
+        self, applicants: Applicants, start: Floats, settings: Settings, offered: Offered
+    ) -> Searched:
+        """Search for applicants from where they start, and from what they are offered."""
         people, n = people_of(self.problem.gate, applicants), len(applicants)
         points, outcome = applicants.matrix.copy(), np.zeros(n, dtype=np.int8)
         tried, none_above = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
@@ -119,6 +122,8 @@ class CompiledSearch:
                 self.others,
                 self.asked,
                 settings,
+                offered.points[part],
+                offered.number[part],
                 points[part],
                 outcome[part],
                 tried[part],
@@ -137,6 +142,7 @@ def answer(
     settings: Settings,
     norm: Norm,
     found: SearchResult,
+    offered: Offered,
 ) -> bool:
     """Record what the compiled search finds under a test; False where there is none.
 
@@ -145,7 +151,7 @@ def answer(
     compiled = CompiledSearch.of(test, norm)
     if compiled is None:
         return False
-    problem, searched = test.problem, compiled.run(applicants, start, settings)
+    problem, searched = test.problem, compiled.run(applicants, start, settings, offered)
     for i in range(len(applicants)):
         if searched.found[i]:
             found.answer(i, searched.points[i])

@@ -169,22 +169,31 @@ class Options:
 
     @classmethod
     def _listed(cls, problem: Problem) -> Options:
-        rules, rows = problem.rules, problem.support.rows
-        values, features = [np.empty((0, rows.shape[1]))], []
-        for k, columns in enumerate(rules.features_of_columns):
-            known = rows[~np.isnan(rows[:, columns]).any(axis=1)]
-            seen, count = np.unique(known[:, columns], axis=0, return_counts=True)
-            if len(seen) > len(QUANTILES) and columns.sum() == 1 and not rules.is_label[columns][0]:
-                seen = np.quantile(known[:, columns], QUANTILES, axis=0, method="nearest")
-                seen = np.unique(seen, axis=0)
-            elif len(seen) > MOST_LEVELS:
-                seen = seen[np.sort(np.argsort(-count, kind="stable")[:MOST_LEVELS])]
-            some = np.zeros((len(seen), rows.shape[1]))
-            some[:, columns] = seen
-            values.append(some)
-            features += [k] * len(seen)
-        feature = np.array(features, dtype=np.intp)
-        return cls(np.concatenate(values), rules.features_of_columns[feature], feature)
+        values, feature = values_of_features(problem, QUANTILES)
+        return cls(values, problem.rules.features_of_columns[feature], feature)
+
+
+def values_of_features(problem: Problem, quantiles: Floats) -> tuple[Floats, Ints]:
+    """List values of each feature that accepted rows have: all, the commonest, or quantiles.
+
+    Returns (n, d) values, in the columns of their feature, and (n,) features by their places in
+    `Rules.features_of_columns`.
+    """
+    rules, rows = problem.rules, problem.support.rows
+    values, features = [np.empty((0, rows.shape[1]))], []
+    for k, columns in enumerate(rules.features_of_columns):
+        known = rows[~np.isnan(rows[:, columns]).any(axis=1)]
+        seen, count = np.unique(known[:, columns], axis=0, return_counts=True)
+        if len(seen) > len(quantiles) and columns.sum() == 1 and not rules.is_label[columns][0]:
+            seen = np.quantile(known[:, columns], quantiles, axis=0, method="nearest")
+            seen = np.unique(seen, axis=0)
+        elif len(seen) > MOST_LEVELS:
+            seen = seen[np.sort(np.argsort(-count, kind="stable")[:MOST_LEVELS])]
+        some = np.zeros((len(seen), rows.shape[1]))
+        some[:, columns] = seen
+        values.append(some)
+        features += [k] * len(seen)
+    return np.concatenate(values), np.array(features, dtype=np.intp)
 
 
 def _next(

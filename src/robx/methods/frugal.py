@@ -26,6 +26,7 @@ from robx.methods.point_tests import (
 )
 from robx.methods.pullback import Pullback, place_in_line
 from robx.methods.robx import RobX
+from robx.methods.sparse_starts import Offered, SparseStarts
 from robx.parameters import MOST_COUNT, check_number, check_whole, require
 from robx.problem import Applicants, Problem, SearchResult
 from robx.problem.memo import Identity
@@ -42,6 +43,8 @@ MOST_TYPICAL = 500
 UNUSUAL, MULTIPLES = 0.95, (1.0, 1.25, 1.6, 2.0, 2.5, 3.2, np.inf)
 #: Starts of an applicant that are pulled to the end.
 FINALISTS = 2
+#: Starts that change few features, at most: each begins with a feature of its own.
+MOST_STARTS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +97,9 @@ class Frugal(Method):
         for the least cost, however many small changes that takes.
     n_targets : int
         Rows that RobX walks to; the search starts from them as well.
+    sparse_starts : int
+        Further starts that change few features, found by what single features do to the scores of
+        the model and its retrained ones; see `robx.methods.sparse_starts`.
     halvings : int
         How often the way that is left of a change is halved.
     max_tests : int
@@ -129,6 +135,7 @@ class Frugal(Method):
     max_changes: int | None = None
     price_per_change: float = 0.05
     n_targets: int = 5
+    sparse_starts: int = 2
     halvings: int = 4
     max_tests: int = 2000
     noise: Noise = Noise(n_draws=256)  # noqa: RUF009 - frozen, so it can be shared
@@ -162,6 +169,7 @@ class Frugal(Method):
         if self.max_changes is not None:
             check_whole(self.max_changes, "max_changes", "Frugal", most=MOST_COUNT)
         check_number(self.price_per_change, "price_per_change", "Frugal", least=0)
+        check_whole(self.sparse_starts, "sparse_starts", "Frugal", least=0, most=MOST_STARTS)
         check_whole(self.halvings, "halvings", "Frugal", least=0, most=MOST_COUNT)
         check_whole(self.max_tests, "max_tests", "Frugal", least=0, most=MOST_COUNT)
         if len(self.models) and len(Panel.of(problem, self.models)) == 1:
@@ -292,12 +300,22 @@ class Frugal(Method):
             most_changes=len(test.problem.names) if self.max_changes is None else self.max_changes,
             price=float(self.price_per_change),
         )
-        if compiled.answer(test, applicants, start, settings, self.norm, found):
+        offered = self._sparse_places(applicants, test)
+        if compiled.answer(test, applicants, start, settings, self.norm, found, offered):
             return
         starts = robx.refine(applicants, start, found, test, order=order)
         for i in np.flatnonzero(found.ok):
             starts[i] = [found.points[i].copy(), *starts[i]]
+        for owner, point in offered.passing(test):
+            starts[owner].append(point)
         self._choose(applicants, starts, found, test)
+
+    def _sparse_places(self, applicants: Applicants, test: RobustnessTest) -> Offered:
+        """Give places that change few features, and that the averaged model scores high enough."""
+        sparse = SparseStarts.of(test, self.norm) if self.sparse_starts else None
+        if sparse is None:
+            return Offered.none(*applicants.matrix.shape)
+        return sparse.offer(applicants, test, self.sparse_starts, self.price_per_change)
 
     def _choose(
         self,

@@ -68,11 +68,12 @@ class Feature:
     group : str, optional
         The one-hot group that the column belongs to.
     scale : float or "range", optional
-        One unit of cost and of noise; "range" is the range of the column in the training table.
-        Unless given, it is this range, cut where outliers stretch it (see `Schema.fit`).
+        One unit of cost; "range" is the range of the column in the training table. Unless given, it
+        is this range, cut where outliers stretch it (see `Schema.fit`).
     noise : float, optional
-        Unit of noise where it differs from `scale`; 0 keeps the column fixed in the stability test.
-        Categories and one-hot columns never get noise.
+        Unit of noise; 0 keeps the column fixed in the stability test. Unless given, it is a `scale`
+        that is given as a number, and otherwise follows from how close most values lie (see
+        `Schema.fit`). Categories and one-hot columns never get noise.
     weight : float
         Factor on the cost of changing this feature.
     may_fill : bool

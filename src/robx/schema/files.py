@@ -32,8 +32,8 @@ VOCABULARY = """\
 # levels        values of an ordinal or categorical feature; labels are words for them
 # labels        [none, under 100, 100 or more]
 # group         the one-hot group of a onehot feature
-# scale         one unit of cost and of noise; range is that of the column, with its outliers
-# noise         unit of noise, if it is not the scale
+# scale         one unit of cost; range is that of the column, with its outliers
+# noise         one unit of noise; by default at most 1.25 times the 5 to 95 % range
 # weight        factor on the cost
 # may_fill      whether a missing value may be filled in
 #

@@ -23,7 +23,7 @@ from robx.schema.relation import Relation
 from robx.schema.rules import Norm, Rules
 from robx.schema.together import Together
 from robx.schema.together import complaints as together_complaints
-from robx.schema.units import range_of, unit_of
+from robx.schema.units import noise_unit_of, range_of, unit_of
 from robx.schema.unlisted import shown_words
 from robx.tables import Layout
 
@@ -217,8 +217,9 @@ class Schema:
         """Return a copy in which every feature has a scale: that of its column in X unless stated.
 
         That is the range of the column, cut where outliers stretch it: at most 2.5 times the
-        distance between the 5th and the 95th percentile. A feature with the scale "range" gets its
-        whole range.
+        distance between the 5th and the 95th percentile. Noise gets a smaller unit where most
+        values lie closer: at most 1.25 times this distance. A feature with the scale "range" gets
+        its whole range as its scale; one whose scale is a number has this for its noise, too.
         """
         codec = self._codec(X)
         return self.fit_matrix(codec.read(X, "X"), codec.single)
@@ -229,12 +230,15 @@ class Schema:
         """Do as `fit` does, from numbers, of which some columns may come from float32."""
         features = []
         for feature, column in zip(self.features, matrix.T, strict=True):
-            scale = feature.scale
+            scale, noise = feature.scale, feature.noise
             if scale is None or scale == "range":
                 finite = column[np.isfinite(column)]
                 counted = scale is None and feature.kind in {"continuous", "integer"}
                 scale = (unit_of if counted else range_of)(finite) if feature.is_number else 1.0
-            features.append(replace(feature, scale=scale))
+                if noise is None and feature.kind in {"continuous", "integer"}:
+                    less = noise_unit_of(finite, scale)
+                    noise = less if less < scale else None
+            features.append(replace(feature, scale=scale, noise=noise))
         together = tuple(one.fit(features, matrix, single) for one in self.together)
         return replace(self, features=tuple(features), together=together)
 

@@ -1,4 +1,4 @@
-"""One unit of cost and of noise for a column, from its values."""
+"""One unit of cost, and one of noise, for a column, from its values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from robx.arrays import Floats
 
 #: The unit is the range of a column, but at most so many times the distance between two quantiles.
 STRETCH, TAIL = 2.5, 0.05
+#: That of noise is at most so many times this distance: the ranges of even columns are not cut.
+NOISE_STRETCH = 1.25
 #: Columns with fewer rows, or fewer different values, keep their range: they show no outliers.
 LEAST_ROWS, LEAST_VALUES = 50, 12
 #: A value that more rows than this share have says nothing about how the others spread.
@@ -63,10 +65,33 @@ def unit_of(values: Floats) -> float:
     return min(width, spread) if spread > 0 and np.isfinite(1 / spread) else width
 
 
-def _spread(values: Floats, also: float | None = None) -> float:
+def noise_unit_of(values: Floats, unit: float) -> float:
+    """Unit of noise of a column with this unit of cost: smaller, where most values lie close.
+
+    Noise in units of the whole range moves most people of a heavy-tailed column, such as capital
+    gains, to where hardly anybody is. So the unit of noise is at most 1.25 times the distance
+    between the 5th and the 95th percentile. Where these are the same, the standard deviation
+    decides, as it would for an even column.
+
+    Examples
+    --------
+    >>> incomes = np.arange(101.0)
+    >>> noise_unit_of(incomes, 100.0), noise_unit_of(np.append(incomes, 1e6), 227.25)
+    (100.0, 113.62499999999999)
+    """
+    if len(values) < LEAST_ROWS or len(np.unique(values)) < LEAST_VALUES:
+        return unit
+    spread = _spread(values, stretch=NOISE_STRETCH)
+    if spread == 0:
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = float(np.sqrt(12) * values.std())
+    return min(unit, spread) if spread > 0 and np.isfinite(1 / spread) else unit
+
+
+def _spread(values: Floats, also: float | None = None, stretch: float = STRETCH) -> float:
     """Distance between two quantiles, stretched; `also` is a value that lies between them."""
     with np.errstate(over="ignore", invalid="ignore"):
         low, high = np.quantile(values, [TAIL, 1 - TAIL])
         low, high = (low, high) if also is None else (min(low, also), max(high, also))
-        spread = STRETCH * float(high - low)
+        spread = stretch * float(high - low)
     return spread if np.isfinite(spread) else 0.0
