@@ -6,12 +6,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-all test-compile check docs bench bench-latency bench-methods bench-peers tables tune fuzz wheel format clean
+.PHONY: help demo test test-all test-deep test-compile check docs bench bench-latency bench-methods bench-peers tables tune fuzz wheel format clean
 
 help:
 	@echo "make demo           robx demo: recourse for declined applicants, before and after a retraining"
 	@echo "make test           run the quick tests"
 	@echo "make test-all       run all tests, the kernels' a second time without the compiler"
+	@echo "make test-deep      the same with three times as many examples, new ones in every run; takes most of an hour"
 	@echo "make test-compile   whether answers compile nothing after robx compile; takes minutes"
 	@echo "make check          lint, types, layers"
 	@echo "make docs           the pages, into docs/_build/html"
@@ -65,6 +66,9 @@ KERNELS := tests/kernels tests/methods/baselines/kernels
 test-all: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses auto --hypothesis-profile all
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses auto --hypothesis-profile all $(KERNELS)
+
+test-deep: $(VENV)/test
+	$(BIN)/python -m pytest --numprocesses auto --hypothesis-profile deep
 
 check: $(VENV)/check
 	$(BIN)/ruff check

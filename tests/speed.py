@@ -1,4 +1,7 @@
-"""What `make test` leaves to `make test-all`: slow cases, and most examples of a property."""
+"""What `make test` leaves to `make test-all`: slow cases, and most examples of a property.
+
+`make test-deep` has the slow cases too, and three times as many examples.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ import numba
 import pytest
 from hypothesis import settings
 
-#: Examples of a property in `make test`.
-FEW = 20
+#: Examples of a property in `make test`, and in `make test-all`.
+FEW, SOME = 20, 34
+#: How many times fewer these are than in `make test-deep`.
+PART = 3
 
 
 def slow_but(quick: Iterable[Any], every: Iterable[Any]) -> list[Any]:
@@ -21,12 +26,13 @@ def slow_but(quick: Iterable[Any], every: Iterable[Any]) -> list[Any]:
 
 
 def tries(often: int, few: int = FEW) -> int:
-    """How many examples to try of a property: few, or as often as `make test-all` does."""
-    return often if settings.get_current_profile_name() == "all" else min(often, few)
+    """How many examples to try of a property: few, a part of `often`, or as often as that."""
+    few, profile = min(often, few), settings.get_current_profile_name()
+    return {"quick": few, "all": max(few, often // PART)}.get(profile, often)
 
 
 def examples(often: int = 100, few: int = FEW, **more: Any) -> settings:
-    """Decorate a property that `make test-all` tries so often."""
+    """Decorate a property that `make test-deep` tries so often."""
     return settings(max_examples=tries(often, few), **more)
 
 

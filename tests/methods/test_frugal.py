@@ -192,7 +192,7 @@ def test_with_no_tests_to_spend_it_gives_its_best_start() -> None:
     problem = case.problem()
     tau = same_test(problem, 0.6)
     # Without a base RobX walks to the nearest rows; without a price the cost alone counts.
-    method = robx.Frugal(level=0.6, realism=None, base=None, price_per_change=0)
+    method = robx.Frugal(level=0.6, realism=None, base=None, price_per_change=0, sparse_starts=0)
     ours = replace(method, max_tests=0).explain(problem, case.applicants)
     paper = robx.RobX(tau=tau, base=None, noise=robx.Noise(n_draws=256)).explain(
         problem, case.applicants
@@ -211,7 +211,7 @@ def test_every_halving_brings_answers_nearer() -> None:
     case = family("forest")
     problem = case.problem(schema=robx.Schema.infer(case.X, protected=()))
     costs = [
-        robx.Frugal(halvings=halvings, noise=robx.Noise(n_draws=32))
+        robx.Frugal(halvings=halvings, noise=robx.Noise(n_draws=32), sparse_starts=0)
         .explain(problem, case.applicants)
         .cost
         for halvings in (0, 1, 4)

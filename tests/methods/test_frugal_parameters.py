@@ -18,6 +18,7 @@ from frugal_cases import MODEL, PEOPLE, QUICK, UNITS, X
 from retrained_cases import LIBRARIES, retrained
 from robx.methods import frugal, pullback
 from robx.methods.compiled import CompiledSearch
+from robx.methods.sparse_starts import Offered
 from speed import examples
 from strategies import random_schema
 
@@ -153,7 +154,8 @@ def test_compiled_answers_keep_any_schema_after_any_number_of_tests(
     # What a search answers with after a few tests lies on the way of one that takes many.
     for max_tests in (0, 3, 12, 40, 150, 2000):
         asked = settings._replace(halvings=3, max_tests=max_tests, price=0.05)
-        found = search.run(people, people.matrix, asked)
+        nothing = Offered.none(*people.matrix.shape)
+        found = search.run(people, people.matrix, asked, nothing)
         points, owner = found.points[found.found], np.flatnonzero(found.found)
         own = people.take(owner)
         assert problem.gate.explains(points, own) == [[] for _ in owner]

@@ -232,6 +232,15 @@ robx.import_model(sys.argv[1], X=rows)
 """
 
 
+def _is_scoring(process: psutil.Process) -> bool:
+    """Whether a process is alive and asks the library; an earlier one may end while it is asked."""
+    try:
+        is_alive = process.status() != psutil.STATUS_ZOMBIE
+        return is_alive and "predict_proba" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_import_leaves_nothing_behind(how: signal.Signals, tmp_path: Path) -> None:
@@ -247,11 +256,7 @@ def test_a_killed_import_leaves_nothing_behind(how: signal.Signals, tmp_path: Pa
     scoring: list[psutil.Process] = []
     while not scoring:
         assert parent.poll() is None, "it ended before the library had the rows"
-        scoring = [
-            one
-            for one in psutil.Process(parent.pid).children()
-            if one.status() != psutil.STATUS_ZOMBIE and "predict_proba" in " ".join(one.cmdline())
-        ]
+        scoring = [one for one in psutil.Process(parent.pid).children() if _is_scoring(one)]
         assert list(folder.iterdir()) == []
     parent.send_signal(how)
     parent.wait()
