@@ -36,7 +36,7 @@ COLUMNS = (
 ABOUT = (
     "Made by `python -m benchmarks.yardstick` with robx {version}: {splits} splits, {people} "
     "declined people each. `accepting` is how many of five retrained models must accept, beside "
-    "the model itself. `proven` is the share of optima that were proven within the effort; of these, "
+    "the model itself. `proven` is the share of optima that were proven in time; of them, "
     "the cost of `Frugal` as a multiple of the optimum: median, 90th percentile, and the share of "
     "people whose answer costs at most a tenth more. `without` is the median of a search that "
     "starts from rows alone (`sparse_starts=0`). Costs are in units of the columns' ranges."
