@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from robx.budget import Budget
-from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
+from robx.errors import (
+    ImportMismatch,
+    InvalidInput,
+    InvalidModel,
+    RobxError,
+    SlowModel,
+    UnsupportedModel,
+    warn_caller,
+)
 from robx.tables import Category, count_rows, listing_only, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.ensemble import TreeEnsemble
@@ -44,6 +52,8 @@ JSON_PARSERS = {
 }
 #: Endings of pickles, which are not read.
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
+#: Packages whose pipelines are folded into their trees.
+PIPELINES = frozenset({"sklearn", "imblearn"})
 SAMPLE = 512
 TOLERANCE = 1e-6
 
@@ -153,22 +163,57 @@ def import_model(
         model = ParsedFile(model, budget)
     if isinstance(model, ParsedFile):
         return _import_file(model, target, X)
+    imported = import_live(model, target)
+    if isinstance(imported, BlackBox):
+        if imported.why:
+            warn_caller(imported.why, SlowModel)
+        return imported
+    if X is not None:
+        parser = import_module(_parser_of(model) or PARSERS["sklearn"])
+        _check(imported, X, lambda rows: parser.probability(model, imported.target, rows))
+    return imported
+
+
+def import_live(model: Any, target: Category | None = None) -> TreeEnsemble | BlackBox:
+    """Import a fitted model that is in memory, unchecked and without a warning."""
+    if _is_pipeline(model):
+        return _import_pipeline(model, target)
     module = _parser_of(model)
     if module is None:
         return BlackBox(model, target)
     from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - takes long to load
 
     try:
-        parsed = import_module(module).from_model(model, target)
+        parsed: TreeEnsemble | None = import_module(module).from_model(model, target)
     except NotFittedError as error:
         raise not_fitted(model) from error
-    if parsed is None:  # a classifier of the library that is not a tree ensemble
-        return BlackBox(model, target)
-    ensemble: TreeEnsemble = parsed
-    if X is not None:
-        parser = import_module(module)
-        _check(ensemble, X, lambda rows: parser.probability(model, ensemble.target, rows))
-    return ensemble
+    # None is a classifier of the library that is not a tree ensemble.
+    return BlackBox(model, target) if parsed is None else parsed
+
+
+def _is_pipeline(model: object) -> bool:
+    """Whether the model is a pipeline that scores as those of its library do."""
+    packages = {base.__module__.split(".")[0] for base in type(model).__mro__[:-1]}
+    if "sklearn" not in packages or not hasattr(model, "steps"):
+        return False
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415 - takes long to load
+
+    scoring = next((b for b in type(model).__mro__ if "predict_proba" in vars(b)), object)
+    return isinstance(model, Pipeline) and scoring.__module__.split(".")[0] in PIPELINES
+
+
+def _import_pipeline(model: Any, target: Category | None) -> TreeEnsemble | BlackBox:
+    """Fold a pipeline into its trees; one that cannot be folded is a black box that says why."""
+    from robx.trees.pipelines import CannotFold, fold  # noqa: PLC0415 - takes long to load
+
+    try:
+        return fold(model, target, import_live)
+    except CannotFold as cannot:
+        reason = cannot.reason
+    except UnsupportedModel as error:
+        reason = f"its last step cannot be imported. {str(error).rstrip('.')}"
+    why = f"The pipeline is scored as a black box, which is slow: {reason}."
+    return BlackBox(model, target, why)
 
 
 def _parser_of(model: object) -> str | None:

@@ -1,0 +1,26 @@
+"""`CannotFold`: why a pipeline stays a black box."""
+
+from __future__ import annotations
+
+
+class CannotFold(Exception):
+    """A part of a pipeline does not become splits on the raw columns.
+
+    Parameters
+    ----------
+    reason : str
+        A clause that names the step and says why: "step 'pca' (PCA) mixes columns".
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def named(step: object, where: str) -> str:
+    """Name a step in a sentence.
+
+    >>> named(object(), "prepare > scale")
+    "step 'prepare > scale' (object)"
+    """
+    return f"step '{where}' ({type(step).__name__})" if where else f"the {type(step).__name__}"
