@@ -111,17 +111,14 @@ class Asker:
                 table = step.transform(table)
         return self._read(table)
 
-    def refuses(self, values: Mapping[int, Sequence[Any] | NDArray[Any]]) -> bool:
-        """Whether the pipeline raises where raw columns hold these values."""
+    def attempt(self, values: Mapping[int, Sequence[Any] | NDArray[Any]]) -> Floats | None:
+        """Give what `ask` does, or None where a transformer raises."""
         try:
-            self.ask(values)
-        except FATAL:
-            raise
-        except CannotFold:
+            return self.ask(values)
+        except (CannotFold, *FATAL):
             raise
         except Exception:
-            return True
-        return False
+            return None
 
     def _table(self, values: Mapping[int, Any], n: int) -> Any:
         written = []

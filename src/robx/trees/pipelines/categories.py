@@ -85,8 +85,8 @@ def read_missing(asker: Asker, columns: Sequence[int]) -> dict[int, Floats | Non
 def _read_single(asker: Asker, values: dict[int, list[Any]]) -> dict[int, Floats | None]:
     """Ask about one value of each column, the first of several that the pipeline takes."""
     together = {j: several[:1] for j, several in values.items()}
-    if together and not asker.refuses(together):
-        row = asker.ask(together)
+    row = asker.attempt(together) if together else None
+    if row is not None:
         refused = asker.refused_cells(row)[0]
         return {j: None if refused[asker.columns_of[j]].any() else row[0] for j in together}
     return {j: _first_taken(asker, j, several) for j, several in values.items()}
@@ -94,10 +94,9 @@ def _read_single(asker: Asker, values: dict[int, list[Any]]) -> dict[int, Floats
 
 def _first_taken(asker: Asker, j: int, values: Sequence[Any]) -> Floats | None:
     for value in values:
-        if not asker.refuses({j: [value]}):
-            row = asker.ask({j: [value]})
-            if not asker.refused_cells(row)[0, asker.columns_of[j]].any():
-                return np.asarray(row[0])
+        row = asker.attempt({j: [value]})
+        if row is not None and not asker.refused_cells(row)[0, asker.columns_of[j]].any():
+            return np.asarray(row[0])
     return None
 
 

@@ -150,8 +150,7 @@ class _Folding:
         for base in BASES:
             raw = [self._raw(j, name, base, plan) for j, name in enumerate(self.names)]
             asker = Asker(transformers, self.model, raw, sources, self.named)
-            if not asker.refuses({}):
-                asker.ask({})
+            if asker.attempt({}) is not None:
                 return asker
         raise CannotFold("robx finds no row of numbers that it takes")
 

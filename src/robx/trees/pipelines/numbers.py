@@ -125,30 +125,32 @@ def limits_of(asker: Asker, grids: Mapping[int, Floats]) -> dict[int, tuple[floa
     """Find the range of numbers around the base value that the pipeline takes, column by column."""
     limits: dict[int, tuple[float, float]] = {}
     searches: dict[int, Search[tuple[float, float]]] = {}
+    together = asker.attempt(grids) if grids else None
     for j, grid in grids.items():
-        low, high, raises = _taken(asker, j, grid)
+        read = asker.attempt({j: grid}) if together is None else together[: len(grid)]
+        low, high = _taken(asker, j, grid, read)
         below = float(grid[low - 1]) if low else None
         above = float(grid[high + 1]) if high + 1 < len(grid) else None
         first, last = float(grid[low]), float(grid[high])
-        if raises:
+        if read is None:
             limits[j] = (_bisect(asker, j, first, below), _bisect(asker, j, last, above))
         else:
             searches[j] = _limits(asker, j, (below, first, last, above))
     return {**limits, **search_together(asker, searches)}
 
 
-def _taken(asker: Asker, j: int, grid: Floats) -> tuple[int, int, bool]:
+def _taken(asker: Asker, j: int, grid: Floats, read: Floats | None) -> tuple[int, int]:
     """Find the first and last point around the base value that the pipeline takes.
 
-    Also tell whether transformers raise at others, beside those that the model refuses.
+    `read` is what the model reads at the grid, or None where a transformer raises.
     """
     at = int(np.searchsorted(grid, asker.raw[j].base))
     low, high = 0, len(grid) - 1
-    raises = asker.refuses({j: grid})
-    if raises:
+    if read is None:
         low = at - _longest(asker, j, grid[: at + 1][::-1])
         high = at + _longest(asker, j, grid[at:])
-    refused = _refused(asker, j, asker.ask({j: grid[low : high + 1]}))
+        read = asker.ask({j: grid[low : high + 1]})
+    refused = _refused(asker, j, read)
     below, above = refused[: at - low][::-1], refused[at - low :]
     if below.any():
         low = at - int(below.argmax())
@@ -156,7 +158,7 @@ def _taken(asker: Asker, j: int, grid: Floats) -> tuple[int, int, bool]:
         high = at + int(above.argmax()) - 1
     if high < at:
         raise CannotFold(f"it refuses {asker.raw[j].base} in column '{asker.raw[j].name}'")
-    return low, high, raises
+    return low, high
 
 
 def _longest(asker: Asker, j: int, points: Floats) -> int:
@@ -164,7 +166,7 @@ def _longest(asker: Asker, j: int, points: Floats) -> int:
     good, bad = 0, len(points)
     while bad - good > 1:
         middle = (good + bad) // 2
-        if asker.refuses({j: points[: middle + 1]}):
+        if asker.attempt({j: points[: middle + 1]}) is None:
             bad = middle
         else:
             good = middle
@@ -209,7 +211,8 @@ def _bisect(asker: Asker, j: int, taken: float, beyond: float | None) -> float:
         if abs(order[1] - order[0]) <= 1:
             break
         middle = float(unordered(order[:1] + (order[1:] - order[:1]) // 2)[0])
-        if asker.refuses({j: [middle]}) or _refused(asker, j, asker.ask({j: [middle]}))[0]:
+        read = asker.attempt({j: [middle]})
+        if read is None or _refused(asker, j, read)[0]:
             beyond = middle
         else:
             taken = middle
