@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Floats
-from robx.errors import InvalidInput, UnsupportedModel
+from robx.errors import InvalidInput, SlowModel, UnsupportedModel
 from robx.parallel import in_threads
 from robx.problem import Problem
 from robx.problem.memo import Identity
@@ -18,6 +19,7 @@ from robx.problem.used_models import scores_or_zero
 from robx.recent import Recent
 from robx.tables import count_rows, take
 from robx.trees import BlackBox, Model, TreeEnsemble, import_model
+from robx.trees.alignment import in_columns
 from robx.trees.combined import Combined
 
 #: Rows that one thread scores at a time.
@@ -36,7 +38,16 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    return [import_retrained(model, problem.model.target) for model in models]
+    imported = (import_retrained(model, problem.model.target) for model in models)
+    return [in_columns_of(problem, model) for model in imported]
+
+
+def in_columns_of(problem: Problem, model: Model) -> Model:
+    """Write a retrained model in the codes of the problem's own, where both are trees."""
+    columns = problem.view.columns
+    if model.trees is None or not columns:
+        return model
+    return in_columns(model.trees, columns) or model
 
 
 def import_retrained(model: Any, target: Any) -> Model:
@@ -44,7 +55,9 @@ def import_retrained(model: Any, target: Any) -> Model:
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
     try:
-        return import_model(model, target)
+        with warnings.catch_warnings():  # which the first model has given
+            warnings.simplefilter("ignore", SlowModel)
+            return import_model(model, target)
     except UnsupportedModel:
         if not hasattr(model, "predict_proba"):
             raise
@@ -98,7 +111,8 @@ class ModelScores:
     """
 
     def __init__(self, problem: Problem, models: Sequence[Model]) -> None:
-        self.problem, self.models = problem, list(models)
+        self.problem = problem
+        self.models = [in_columns_of(problem, model) for model in models]
         check_readers(problem, self.models)
 
     @classmethod

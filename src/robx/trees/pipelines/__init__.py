@@ -9,6 +9,6 @@ is a `CannotFold`, with the reason in words.
 from __future__ import annotations
 
 from robx.trees.pipelines.folding import fold
-from robx.trees.pipelines.reasons import CannotFold
+from robx.trees.reasons import CannotFold
 
 __all__ = ["CannotFold", "fold"]

@@ -20,7 +20,7 @@ from robx.arrays import Bools, Floats
 from robx.errors import RobxError
 from robx.tables import Column, read_matrix
 from robx.trees.ensemble import TreeEnsemble
-from robx.trees.pipelines.reasons import CannotFold
+from robx.trees.reasons import CannotFold
 
 #: A row is refused by raising one of many errors; these are no refusal.
 FATAL = (MemoryError, RecursionError)
@@ -145,6 +145,8 @@ class Asker:
     def refused_cells(self, read: Floats) -> Bools:
         """Tell which values the model itself refuses: (n, columns) bool."""
         refused = np.zeros(read.shape, dtype=bool)
+        # scikit-learn's trees take missing values in dense tables only.
+        takes_missing = not (self.is_sparse and self.model.source.startswith("scikit-learn"))
         for k, column in enumerate(self.model.columns):
             values = read[:, k]
             if column.is_category:
@@ -152,7 +154,7 @@ class Asker:
             else:
                 with np.errstate(invalid="ignore"):
                     refused[:, k] = np.abs(values) > column.largest
-            if not column.takes_missing:
+            if not (takes_missing and column.takes_missing):
                 refused[:, k] |= self.is_lost(values, k)
         return refused
 

@@ -12,7 +12,7 @@ from robx.arrays import Floats
 from robx.tables import Category, is_missing
 from robx.trees.build import MAX_CODES
 from robx.trees.pipelines.asking import Asker
-from robx.trees.pipelines.reasons import CannotFold
+from robx.trees.reasons import CannotFold
 
 
 @dataclass(frozen=True)

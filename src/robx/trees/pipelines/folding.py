@@ -23,8 +23,8 @@ from robx.trees.pipelines.categories import (
 )
 from robx.trees.pipelines.lines import FAR, wide_grid
 from robx.trees.pipelines.numbers import Sides, Splits, find_sides, limits_of, search_together
-from robx.trees.pipelines.reasons import CannotFold, named
-from robx.trees.pipelines.rewriting import Cut, rewritten
+from robx.trees.reasons import CannotFold, named
+from robx.trees.rewriting import Cut, rewritten
 from robx.trees.pipelines.tracing import Flow, Trace, is_sampler
 
 #: Imports the last step of a pipeline.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from robx.arrays import Bools, Floats
 from robx.trees.pipelines.asking import Asker
 from robx.trees.pipelines.lines import FAR, Ints, around, between, ordered, unordered
-from robx.trees.pipelines.reasons import CannotFold
+from robx.trees.reasons import CannotFold
 
 #: Points that are asked about at a time, at most, over all splits of a column.
 MOST_POINTS = 2**15

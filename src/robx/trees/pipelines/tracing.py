@@ -34,7 +34,7 @@ from sklearn.preprocessing import (
 )
 
 from robx.tables import is_missing
-from robx.trees.pipelines.reasons import CannotFold, named
+from robx.trees.reasons import CannotFold, named
 
 #: How a column follows from its raw one: it is the `same` value (but where that is missing); it is
 #: `monotone` in a number; it is constant between knots, in `steps`; it is `encoded` from a category.

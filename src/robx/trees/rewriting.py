@@ -17,7 +17,7 @@ from robx.arrays import Bools, Floats
 from robx.tables import Column
 from robx.trees.build import Tree, assemble
 from robx.trees.ensemble import TreeEnsemble
-from robx.trees.pipelines.reasons import CannotFold
+from robx.trees.reasons import CannotFold
 
 #: So many times the nodes of the model may come out of the rewriting, and so many at any rate.
 MOST_TIMES, MOST_NODES = 4, 20_000
@@ -77,6 +77,33 @@ def rewritten(
         Whether their names are the user's.
     source : str
     """
+    trees = rewritten_trees(model, cuts, columns)
+    return reassembled(model, trees, columns, named, source)
+
+
+def reassembled(
+    model: TreeEnsemble, trees: Sequence[Tree], columns: Sequence[Column], named: bool, source: str
+) -> TreeEnsemble:
+    """Give an ensemble that adds up as another does, of other trees over other columns."""
+    return assemble(
+        trees,
+        columns,
+        named=named,
+        target=model.target,
+        source=source,
+        link=model.link,
+        base=model.base.tolist(),
+        target_index=model.target_index,
+        divisor=model.divisor,
+        slope=model.slope,
+        dtype=np.float32 if model.leaf_value.dtype == np.float32 else np.float64,
+    )
+
+
+def rewritten_trees(
+    model: TreeEnsemble, cuts: Sequence[Cut], columns: Sequence[Column]
+) -> list[Tree]:
+    """Give the trees of `rewritten`, before they are laid out."""
     budget = max(MOST_TIMES * len(model.node_split), MOST_NODES)
     plain = np.array([cut.is_plain for cut in cuts], dtype=bool)
     tables = _Tables(cuts)
@@ -91,19 +118,7 @@ def rewritten(
         budget -= len(trees[-1].left)
         if budget < 0:
             raise CannotFold("its splits would take several times as many nodes on raw columns")
-    return assemble(
-        trees,
-        columns,
-        named=named,
-        target=model.target,
-        source=source,
-        link=model.link,
-        base=model.base.tolist(),
-        target_index=model.target_index,
-        divisor=model.divisor,
-        slope=model.slope,
-        dtype=np.float32 if model.leaf_value.dtype == np.float32 else np.float64,
-    )
+    return trees
 
 
 class _Tables:
