@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robx.arrays import Floats
-from robx.errors import InvalidInput, SlowModel, UnsupportedModel
+from robx.errors import InvalidInput, UnsupportedModel
 from robx.parallel import in_threads
 from robx.problem import Problem
 from robx.problem.memo import Identity
@@ -21,6 +21,7 @@ from robx.tables import count_rows, take
 from robx.trees import BlackBox, Model, TreeEnsemble, import_model
 from robx.trees.alignment import in_columns
 from robx.trees.combined import Combined
+from robx.trees.importer import ParsedFile, import_live
 
 #: Rows that one thread scores at a time.
 CHUNK = 128
@@ -28,6 +29,8 @@ CHUNK = 128
 MOST_LISTS = 4
 #: Training rows of which a model must be able to score one.
 MOST_CHECKED = 32
+#: Training rows that show what a retrained pipeline was fitted on.
+MOST_LIKE = 2000
 
 
 def import_models(problem: Problem, models: Any) -> list[Model]:
@@ -38,7 +41,8 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    imported = (import_retrained(model, problem.model.target) for model in models)
+    rows = None if problem.is_restored else problem.codec.write(problem.training[:MOST_LIKE])
+    imported = (import_retrained(model, problem.model.target, rows) for model in models)
     return [in_columns_of(problem, model) for model in imported]
 
 
@@ -50,14 +54,17 @@ def in_columns_of(problem: Problem, model: Model) -> Model:
     return in_columns(model.trees, columns) or model
 
 
-def import_retrained(model: Any, target: Any) -> Model:
-    """Import a model; one that cannot be taken apart is still asked for its scores."""
+def import_retrained(model: Any, target: Any, like: Any = None) -> Model:
+    """Import a model; one that cannot be taken apart is still asked for its scores.
+
+    `like` are rows like those that it was trained on, where there are any at hand.
+    """
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
     try:
-        with warnings.catch_warnings():  # which the first model has given
-            warnings.simplefilter("ignore", SlowModel)
+        if isinstance(model, Model | ParsedFile | str | os.PathLike):
             return import_model(model, target)
+        return import_live(model, target, like)  # of a slow one, the first model has warned
     except UnsupportedModel:
         if not hasattr(model, "predict_proba"):
             raise

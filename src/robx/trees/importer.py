@@ -54,6 +54,8 @@ JSON_PARSERS = {
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
 #: Packages whose pipelines are folded into their trees.
 PIPELINES = frozenset({"sklearn", "imblearn"})
+#: Classes in them that hold the model which they score.
+WRAPPINGS = frozenset({"Pipeline", "CalibratedClassifierCV"})
 SAMPLE = 512
 TOLERANCE = 1e-6
 
@@ -163,21 +165,36 @@ def import_model(
         model = ParsedFile(model, budget)
     if isinstance(model, ParsedFile):
         return _import_file(model, target, X)
-    imported = import_live(model, target)
-    if isinstance(imported, BlackBox):
-        if imported.why:
-            warn_caller(imported.why, SlowModel)
-        return imported
-    if X is not None:
-        parser = import_module(_parser_of(model) or PARSERS["sklearn"])
-        _check(imported, X, lambda rows: parser.probability(model, imported.target, rows))
+    imported = import_live(model, target, X)
+    if isinstance(imported, TreeEnsemble) and X is not None:
+        imported = _checked(model, imported, X)
+    if isinstance(imported, BlackBox) and imported.why:
+        warn_caller(imported.why, SlowModel)
     return imported
 
 
-def import_live(model: Any, target: Category | None = None) -> TreeEnsemble | BlackBox:
-    """Import a fitted model that is in memory, unchecked and without a warning."""
-    if _is_pipeline(model):
-        return _import_pipeline(model, target)
+def _checked(model: Any, imported: TreeEnsemble, X: object) -> TreeEnsemble | BlackBox:
+    """Check an import on rows; a pipeline that was not folded soundly stays a black box."""
+    parser = import_module(_parser_of(model) or PARSERS["sklearn"])
+    try:
+        _check(imported, X, lambda rows: parser.probability(model, imported.target, rows))
+    except ImportMismatch:
+        if _wrapping(model) is None:
+            raise
+        why = "folded into its trees, it scores a row of the table differently"
+        return BlackBox(model, imported.target, _slow(model, why))
+    return imported
+
+
+def import_live(
+    model: Any, target: Category | None = None, X: object | None = None
+) -> TreeEnsemble | BlackBox:
+    """Import a fitted model that is in memory, unchecked and without a warning.
+
+    `X` are rows like those that a pipeline was fitted on.
+    """
+    if _wrapping(model) is not None:
+        return _unwrapped(model, target, X)
     module = _parser_of(model)
     if module is None:
         return BlackBox(model, target)
@@ -191,29 +208,37 @@ def import_live(model: Any, target: Category | None = None) -> TreeEnsemble | Bl
     return BlackBox(model, target) if parsed is None else parsed
 
 
-def _is_pipeline(model: object) -> bool:
-    """Whether the model is a pipeline that scores as those of its library do."""
-    packages = {base.__module__.split(".")[0] for base in type(model).__mro__[:-1]}
-    if "sklearn" not in packages or not hasattr(model, "steps"):
-        return False
-    from sklearn.pipeline import Pipeline  # noqa: PLC0415 - takes long to load
-
+def _wrapping(model: object) -> str | None:
+    """Name the class of a pipeline or a calibrated model, where its library's code scores it."""
     scoring = next((b for b in type(model).__mro__ if "predict_proba" in vars(b)), object)
-    return isinstance(model, Pipeline) and scoring.__module__.split(".")[0] in PIPELINES
+    is_known = scoring.__module__.split(".")[0] in PIPELINES
+    return scoring.__name__ if is_known and scoring.__name__ in WRAPPINGS else None
 
 
-def _import_pipeline(model: Any, target: Category | None) -> TreeEnsemble | BlackBox:
+def _unwrapped(model: Any, target: Category | None, X: object | None) -> TreeEnsemble | BlackBox:
     """Fold a pipeline into its trees; one that cannot be folded is a black box that says why."""
-    from robx.trees.pipelines import CannotFold, fold  # noqa: PLC0415 - takes long to load
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - takes long to load
+    from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415
+
+    from robx.trees.pipelines import CannotFold, calibrated, fold  # noqa: PLC0415
 
     try:
-        return fold(model, target, import_live)
+        check_is_fitted(model)
+        if _wrapping(model) == "Pipeline":
+            return fold(model, target, import_live, X)
+        return calibrated(model, target, lambda inner, label: import_live(inner, label, X))
+    except NotFittedError as error:
+        raise not_fitted(model) from error
     except CannotFold as cannot:
         reason = cannot.reason
     except UnsupportedModel as error:
-        reason = f"its last step cannot be imported. {str(error).rstrip('.')}"
-    why = f"The pipeline is scored as a black box, which is slow: {reason}."
-    return BlackBox(model, target, why)
+        reason = f"its model cannot be imported. {str(error).rstrip('.')}"
+    return BlackBox(model, target, _slow(model, reason))
+
+
+def _slow(model: object, reason: str) -> str:
+    name = "pipeline" if _wrapping(model) == "Pipeline" else type(model).__name__
+    return f"The {name} is scored as a black box, which is slow: {reason}."
 
 
 def _parser_of(model: object) -> str | None:

@@ -10,11 +10,13 @@ class CannotFold(Exception):
     ----------
     reason : str
         A clause that names the step and says why: "step 'pca' (PCA) mixes columns".
+    unknown : str
+        The step, where nothing is known of it and trying may tell.
     """
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, unknown: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.unknown = reason, unknown
 
 
 def named(step: object, where: str) -> str:

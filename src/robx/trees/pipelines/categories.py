@@ -12,6 +12,7 @@ from robx.arrays import Floats
 from robx.tables import Category, is_missing
 from robx.trees.build import MAX_CODES
 from robx.trees.pipelines.asking import Asker
+from robx.trees.pipelines.tracing import Facts
 from robx.trees.reasons import CannotFold
 
 
@@ -49,15 +50,16 @@ def plain_categories(name: str, lists: Sequence[Sequence[Any]]) -> tuple[Categor
     return tuple(found)
 
 
-def markers_of(lists: Sequence[Sequence[Any]]) -> list[Any]:
+def markers_of(facts: Facts) -> list[Any]:
     """What to ask for a missing value, first what the encoders were fitted on."""
-    fitted = [value for known in lists for value in known if is_missing([value])[0]]
+    fitted = [value for known in facts.categories for value in known if is_missing([value])[0]]
     nan = float("nan")
-    return [None, nan] if any(value is None for value in fitted) else [nan, None]
+    first_none = facts.blank is None or any(value is None for value in fitted)
+    return [None, nan] if first_none else [nan, None]
 
 
 def read_categories(
-    asker: Asker, categories: dict[int, tuple[Category, ...]], markers: dict[int, list[Any]]
+    asker: Asker, categories: dict[int, tuple[Category, ...]], facts: Sequence[Facts]
 ) -> dict[int, Reading]:
     """Ask what the model reads of all categories, unseen ones and missing values.
 
@@ -65,14 +67,19 @@ def read_categories(
     ----------
     asker : Asker
     categories : mapping from raw columns to categories
-    markers : mapping from raw columns to values
-        That stand for a missing one; those that are refused are passed over.
+    facts : sequence of Facts
+        About all raw columns. What encoders are known to refuse is not asked.
     """
     values = asker.ask({j: list(known) for j, known in categories.items()})
-    unseen = _read_single(asker, {j: [_another(known)] for j, known in categories.items()})
-    missing = _read_single(asker, markers)
+    others = {j: [_another(k)] for j, k in categories.items() if "unseen" not in facts[j].refuses}
+    markers = {
+        j: markers_of(facts[j])
+        for j in categories
+        if "missing" not in facts[j].refuses
+    }
+    unseen, missing = _read_single(asker, others), _read_single(asker, markers)
     return {
-        j: Reading(values[: len(known)], unseen[j], missing[j])
+        j: Reading(values[: len(known)], unseen.get(j), missing.get(j))
         for j, known in categories.items()
     }
 

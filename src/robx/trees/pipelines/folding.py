@@ -16,7 +16,6 @@ from robx.trees.model import Model
 from robx.trees.pipelines.asking import Asker, RawColumn
 from robx.trees.pipelines.categories import (
     Reading,
-    markers_of,
     plain_categories,
     read_categories,
     read_missing,
@@ -25,7 +24,9 @@ from robx.trees.pipelines.lines import FAR, wide_grid
 from robx.trees.pipelines.numbers import Sides, Splits, find_sides, limits_of, search_together
 from robx.trees.reasons import CannotFold, named
 from robx.trees.rewriting import Cut, rewritten
-from robx.trees.pipelines.tracing import Flow, Trace, is_sampler
+from robx.trees.pipelines.probing import probed
+from robx.trees.pipelines.samples import Sample
+from robx.trees.pipelines.tracing import Facts, Flow, Trace, is_sampler
 
 #: Imports the last step of a pipeline.
 ImportLast = Callable[[Any, Category | None], Model]
@@ -34,7 +35,9 @@ BASES = (1.0, 0.0, 0.5, 2.0)
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def fold(pipeline: Any, target: Category | None, import_last: ImportLast) -> TreeEnsemble:
+def fold(
+    pipeline: Any, target: Category | None, import_last: ImportLast, X: Any = None
+) -> TreeEnsemble:
     """Fold a fitted pipeline into the trees of its last step.
 
     Parameters
@@ -44,6 +47,9 @@ def fold(pipeline: Any, target: Category | None, import_last: ImportLast) -> Tre
         See `robx.import_model`.
     import_last : function
         Imports the last step.
+    X : table, optional
+        Rows like those that the pipeline was fitted on. They tell in which dtype columns are
+        stored, and let transformers be tried that robx does not know.
 
     Raises
     ------
@@ -53,11 +59,12 @@ def fold(pipeline: Any, target: Category | None, import_last: ImportLast) -> Tre
     last = pipeline.steps[-1][1]
     model = import_last(last, target)
     if model.trees is None:
-        raise CannotFold(f"its last step ({type(last).__name__}) is not a tree ensemble")
+        why = getattr(model, "why", "").partition(": ")[2].rstrip(".")
+        raise CannotFold(why or f"its last step ({type(last).__name__}) is not a tree ensemble")
     steps = [(n, s) for n, s in pipeline.steps[:-1] if not is_sampler(s) and not _is_nothing(s)]
     if not steps:
         return model.trees
-    return _Folding(pipeline, steps, model.trees).result()
+    return _Folding(steps, model.trees, None if X is None else Sample(X)).result()
 
 
 def _is_nothing(step: Any) -> bool:
@@ -86,33 +93,47 @@ class _Folding:
 
     Parameters
     ----------
-    pipeline : Pipeline
     steps : sequence of (str, transformer)
         All that transform.
     model : TreeEnsemble
         The last step.
+    sample : Sample, optional
     """
 
     def __init__(
-        self, pipeline: Any, steps: Sequence[tuple[str, Any]], model: TreeEnsemble
+        self, steps: Sequence[tuple[str, Any]], model: TreeEnsemble, sample: Sample | None
     ) -> None:
-        self.model = model
-        self.names, self.named = _raw_names(steps[0][1], steps[0][0])
-        trace = Trace(len(self.names))
-        flows = trace.start()
-        for name, step in steps:
-            flows = trace.through(step, flows, name)
-        if len(flows) != len(model.columns):
+        self.model, self.sample = model, sample
+        self.names, self.named = _raw_names(steps[0][1], steps[0][0], sample)
+        self.flows, self.facts = self._traced(steps)
+        if len(self.flows) != len(model.columns):
             raise CannotFold(
-                f"its model takes {len(model.columns)} columns where robx expects {len(flows)}"
+                f"its model takes {len(model.columns)} columns where robx expects "
+                f"{len(self.flows)}"
             )
-        self.flows, self.facts = flows, trace.facts
         self.source = f"scikit-learn {sklearn.__version__} Pipeline of {model.source}"
         plan = self._plan()
         self.asker = self._asker(steps, plan)
         if self._zero_is_missing and plan.copied:
             plan = replace(plan, copied=[], numbers=sorted([*plan.numbers, *plan.copied]))
         self.plan = plan
+
+    def _traced(self, steps: Sequence[tuple[str, Any]]) -> tuple[list[Flow], list[Facts]]:
+        """Follow the columns through the steps; where one is not known, try it."""
+        trace = Trace(len(self.names))
+        flows = trace.start()
+        try:
+            for name, step in steps:
+                flows = trace.through(step, flows, name)
+        except CannotFold as cannot:
+            if not (cannot.unknown and self.sample is not None and self.named):
+                raise
+            transformers = [step for _, step in steps]
+            return probed(transformers, self.model, self.names, self.sample, cannot.unknown)
+        for j, name in enumerate(self.names):
+            if self.sample is not None and self.sample.holds_none(name, j):
+                trace.facts[j].blank = None
+        return flows, trace.facts
 
     # --- what the columns are ---------------------------------------------------------------------
 
@@ -169,7 +190,10 @@ class _Folding:
                 return RawColumn(name, column.categories[0], dtype)
             if column.is_category:
                 return RawColumn(name, column.categories[0] if column.categories else 0.0)
-        return RawColumn(name, base, np.dtype(np.float64))
+        dtype = np.dtype(np.float64)
+        if self.sample is not None:
+            dtype = self.sample.number_dtype(name, j)
+        return RawColumn(name, base, dtype)
 
     @property
     def _zero_is_missing(self) -> bool:
@@ -185,8 +209,7 @@ class _Folding:
         for j in plan.copied:
             columns[j] = self._copied_column(j)
             cuts |= self._copied_cuts(j)
-        markers = {j: markers_of(self.facts[j].categories) for j in plan.categories}
-        readings = read_categories(asker, plan.categories, markers)
+        readings = read_categories(asker, plan.categories, self.facts)
         for j, reading in readings.items():
             columns[j] = self._category_column(j, reading)
             cuts |= self._category_cuts(j, reading)
@@ -280,7 +303,11 @@ class _Folding:
     # --- numbers ----------------------------------------------------------------------------------
 
     def _grid(self, j: int) -> Floats:
-        return wide_grid([*self.facts[j].knots, self.asker.raw[j].base], np.zeros(0))
+        facts, values = self.facts[j], np.zeros(0)
+        if facts.is_odd and self.sample is not None:
+            values = self.sample.numbers(self.names[j], j)
+            values = np.concatenate([values, (values[1:] + values[:-1]) / 2])
+        return wide_grid([*facts.knots, self.asker.raw[j].base], values)
 
     def _check_sources(self, limits: dict[int, tuple[float, float]]) -> None:
         """Make sure that no column of the model changes with a raw column that is not its own."""
@@ -336,12 +363,14 @@ class _Folding:
         )
 
 
-def _raw_names(step: Any, where: str) -> tuple[list[str], bool]:
+def _raw_names(step: Any, where: str, sample: Sample | None) -> tuple[list[str], bool]:
     """Names of the raw columns, and whether the pipeline was fitted on a frame."""
     names = getattr(step, "feature_names_in_", None)
     if names is not None:
         return [str(name) for name in names], True
     n_columns = getattr(step, "n_features_in_", None)
+    if n_columns is None and sample is not None and sample.layout.kind == "pandas":
+        return list(sample.names), True
     if n_columns is None:
         raise CannotFold(f"{named(step, where)} does not say which columns it was fitted on")
     return [f"x{j}" for j in range(int(n_columns))], False

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_selection import SelectorMixin
+from sklearn.feature_selection import RFE, SelectorMixin
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
@@ -79,12 +79,19 @@ class Facts:
         Whether a transformer takes it as a number.
     is_odd : bool
         Whether a function that may not be monotone takes it.
+    refuses : set of str
+        "unseen" where an encoder refuses categories that it does not know, "missing" where it
+        refuses missing values too.
+    blank : float or None
+        What stands for a missing value in the table, as far as that is known.
     """
 
     categories: list[list[Any]] = field(default_factory=list)
     knots: list[float] = field(default_factory=list)
     is_number: bool = False
     is_odd: bool = False
+    refuses: set[str] = field(default_factory=set)
+    blank: float | None = float("nan")
 
 
 Flows = list[Flow]
@@ -121,9 +128,12 @@ class Trace:
         for kind, follow in WAYS.items():
             if works_as(step, kind):
                 return follow(self, step, flows, where)
-        if hasattr(step, "get_support") and not hasattr(step, "predict_proba"):
+        if works_as(step, SelectorMixin) or works_as(step, RFE):
             return [flows[k] for k in step.get_support(indices=True)]
-        raise CannotFold(f"{named(step, where)} {_complaint(step)}")
+        name, complaint = named(step, where), COMPLAINTS.get(type(step).__name__)
+        if complaint is not None:
+            raise CannotFold(f"{name} {complaint}")
+        raise CannotFold(f"{name} is a transformer that robx does not know", unknown=name)
 
     # --- numbers ----------------------------------------------------------------------------------
 
@@ -160,9 +170,10 @@ class Trace:
             return flows
         ufunc = step.func if isinstance(step.func, np.ufunc) else None
         if ufunc is None or (ufunc.nin, ufunc.nout) != (1, 1) or step.kw_args:
+            said = getattr(step.func, "__name__", repr(step.func))
             raise CannotFold(
-                f"{named(step, where)} calls a function that robx does not know: "
-                f"{getattr(step.func, '__name__', repr(step.func))}"
+                f"{named(step, where)} calls a function that robx does not know: {said}",
+                unknown=named(step, where),
             )
         for flow in flows:
             self.facts[flow.raw].is_odd |= ufunc.__name__ not in RISING
@@ -180,7 +191,11 @@ class Trace:
                 )
             known = list(step.categories_[k])
             if flow.manner == "same":
-                self.facts[flow.raw].categories.append(known)
+                facts = self.facts[flow.raw]
+                facts.categories.append(known)
+                if getattr(step, "handle_unknown", "") == "error":
+                    is_filled = not flow.exact or is_missing(known).any()
+                    facts.refuses |= {"unseen"} if is_filled else {"unseen", "missing"}
             manner: Manner = "encoded" if flow.manner == "same" else flow.manner
             out += [Flow(flow.raw, manner, exact=False)] * _n_encoded(step, k, known)
         return out
@@ -304,12 +319,6 @@ def works_as(step: Any, kind: type) -> bool:
 def is_sampler(step: Any) -> bool:
     """Whether a step of imbalanced-learn changes rows in training, and nothing afterwards."""
     return hasattr(step, "fit_resample") and not hasattr(step, "transform")
-
-
-def _complaint(step: Any) -> str:
-    if isinstance(step, SelectorMixin):
-        return "has a transform of its own, which robx does not know"
-    return COMPLAINTS.get(type(step).__name__, "is a transformer that robx does not know")
 
 
 def _n_encoded(step: Any, k: int, known: Sequence[Any]) -> int:
