@@ -155,7 +155,7 @@ def number_transformer(rng: Rng, fills: bool) -> Any:
             lambda: KBinsDiscretizer(4, encode="onehot", quantile_method="averaged_inverted_cdf"),
             lambda: KBinsDiscretizer(3, encode="ordinal", strategy="uniform"),
             lambda: Binarizer(threshold=20.0),
-            lambda: VarianceThreshold(),
+            VarianceThreshold,
         ]
         way = more[rng.integers(len(more))]()
     steps = [*steps, way]
@@ -252,7 +252,7 @@ def hard_rows(ensemble: TreeEnsemble, X: pd.DataFrame, seed: int = 2) -> pd.Data
             cells.append((j, np.nan))
     rows = X.iloc[rng.integers(0, len(X), len(cells))].astype(object).reset_index(drop=True)
     for i, (j, value) in enumerate(cells):
-        rows.iat[i, j] = value
+        rows.iloc[i, j] = value
     rows = rows.astype({name: float for name in X.columns if X[name].dtype.kind in "fi"})
     return rows.astype({n: X[n].dtype for n in X.columns if X[n].dtype.kind not in "fi"})
 

@@ -98,7 +98,9 @@ def _places(mine: Column, other: Column) -> np.ndarray[tuple[int], np.dtype[np.i
     return places
 
 
-def _cuts(e: TreeEnsemble, places: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]) -> list[Cut]:
+def _cuts(
+    e: TreeEnsemble, places: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]
+) -> list[Cut]:
     bits = np.unpackbits(e.category_bits.view(np.uint8), axis=1, bitorder="little").astype(bool)
     cuts = []
     for s, j in enumerate(e.split_feature.tolist()):
@@ -135,9 +137,9 @@ def _guarded(tree: Tree, j: int, codes: Bools | None, missing: bool, value: floa
     """Put a node above a tree that sends some values to a leaf of their own."""
     n = len(tree.left)
 
-    def shifted(children: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[
-        tuple[int], np.dtype[np.int64]
-    ]:
+    def shifted(
+        children: np.ndarray[tuple[int], np.dtype[np.int64]],
+    ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.where(children >= 0, children + 1, -1)
 
     # Numbers all go on; a category that is refused goes to the leaf, which is the last node.

@@ -204,9 +204,11 @@ class _Rewriting:
                 continue
             left, right = self._write(place, self.cuts[split], node, known)
             waiting += [(*right, (self.right, place)), (*left, (self.left, place))]
-        parts = (self.left, self.right, self.feature, self.threshold, self.missing, self.value)
+        parts: list[Any] = [self.left, self.right, self.feature, self.threshold, self.missing]
+        left, right, feature, threshold, missing = map(np.array, parts)
         index = int(self.model.tree_class[k])
-        return _tree(*map(np.array, parts), index, self.sets)
+        value = np.array(self.value)
+        return _tree(left, right, feature, threshold, missing, value, index, self.sets)
 
     def _settled(self, node: int, known: dict[int, Any]) -> int:
         """Go down from a node for as long as all that can come by goes the same way."""

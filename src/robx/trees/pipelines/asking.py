@@ -135,7 +135,9 @@ class Asker:
         if hasattr(table, "tocsr"):
             self.is_sparse = True
             if (table.tocsr().data == 0).any():
-                raise CannotFold("its sparse columns hold zeros, which a model may take for missing")
+                raise CannotFold(
+                    "its sparse columns hold zeros, which a model may take for missing"
+                )
             table = table.toarray()
         try:
             return read_matrix(table, self._columns, named=self.model.named, own=True)

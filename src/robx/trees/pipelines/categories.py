@@ -38,7 +38,7 @@ def plain_categories(name: str, lists: Sequence[Sequence[Any]]) -> tuple[Categor
     """Give the categories that encoders know, each once, without missing values."""
     found: dict[Any, None] = {}
     for known in lists:
-        lost = is_missing(list(known)) if len(known) else []
+        lost = is_missing(list(known)) if len(known) else ()
         for value, is_lost in zip(known, lost, strict=True):
             if not is_lost:
                 found.setdefault(value.item() if isinstance(value, np.generic) else value)
@@ -72,11 +72,7 @@ def read_categories(
     """
     values = asker.ask({j: list(known) for j, known in categories.items()})
     others = {j: [_another(k)] for j, k in categories.items() if "unseen" not in facts[j].refuses}
-    markers = {
-        j: markers_of(facts[j])
-        for j in categories
-        if "missing" not in facts[j].refuses
-    }
+    markers = {j: markers_of(facts[j]) for j in categories if "missing" not in facts[j].refuses}
     unseen, missing = _read_single(asker, others), _read_single(asker, markers)
     return {
         j: Reading(values[: len(known)], unseen.get(j), missing.get(j))

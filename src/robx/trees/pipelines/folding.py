@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import sklearn
 
 from robx.arrays import Floats
@@ -22,11 +23,11 @@ from robx.trees.pipelines.categories import (
 )
 from robx.trees.pipelines.lines import FAR, wide_grid
 from robx.trees.pipelines.numbers import Sides, Splits, find_sides, limits_of, search_together
-from robx.trees.reasons import CannotFold, named
-from robx.trees.rewriting import Cut, rewritten
 from robx.trees.pipelines.probing import probed
 from robx.trees.pipelines.samples import Sample
 from robx.trees.pipelines.tracing import Facts, Flow, Trace, is_sampler
+from robx.trees.reasons import CannotFold, named
+from robx.trees.rewriting import Cut, rewritten
 
 #: Imports the last step of a pipeline.
 ImportLast = Callable[[Any, Category | None], Model]
@@ -108,8 +109,7 @@ class _Folding:
         self.flows, self.facts = self._traced(steps)
         if len(self.flows) != len(model.columns):
             raise CannotFold(
-                f"its model takes {len(model.columns)} columns where robx expects "
-                f"{len(self.flows)}"
+                f"its model takes {len(model.columns)} columns where robx expects {len(self.flows)}"
             )
         self.source = f"scikit-learn {sklearn.__version__} Pipeline of {model.source}"
         plan = self._plan()
@@ -184,10 +184,8 @@ class _Folding:
         if j in plan.copied:
             column = self.model.columns[self._own(j)[0][0]]
             if column.is_category and column.categories and not column.by_value:
-                import pandas as pd  # noqa: PLC0415
-
-                dtype = pd.CategoricalDtype(list(column.categories))
-                return RawColumn(name, column.categories[0], dtype)
+                listed = pd.CategoricalDtype(list(column.categories))
+                return RawColumn(name, column.categories[0], listed)
             if column.is_category:
                 return RawColumn(name, column.categories[0] if column.categories else 0.0)
         dtype = np.dtype(np.float64)
@@ -291,9 +289,7 @@ class _Folding:
     def _category_cuts(self, j: int, reading: Reading) -> dict[int, Cut]:
         splits, n_codes = self._splits(j), max(len(reading.known), 1)
         codes = np.zeros((n_codes + 1, len(splits)), dtype=bool)
-        codes[: len(reading.known)] = splits.go_left(
-            reading.known[:, splits.column], slice(None)
-        )
+        codes[: len(reading.known)] = splits.go_left(reading.known[:, splits.column], slice(None))
         codes[n_codes] = self._left_of(splits, reading.unseen)
         lost = self._left_of(splits, reading.missing)
         return {
@@ -315,7 +311,9 @@ class _Folding:
         for j, known in self.plan.categories.items():
             tries += [(j, value) for value in known[:4]]
         for j, (low, high) in limits.items():
-            tries += [(j, value) for value in (low / 2 + high / 2, -3.0, 7.0) if low <= value <= high]
+            tries += [
+                (j, value) for value in (low / 2 + high / 2, -3.0, 7.0) if low <= value <= high
+            ]
         if not tries:
             return
         base = self.asker.ask({})[0]

@@ -182,8 +182,8 @@ def _limits(
 ) -> Search[tuple[float, float]]:
     """Find the last numbers that the model takes, below and above."""
     found = []
-    for beyond, last in ((ends[0], ends[1]), (ends[3], ends[2])):
-        taken = last
+    for outside, last in ((ends[0], ends[1]), (ends[3], ends[2])):
+        beyond, taken = outside, last
         # Where numbers are as large as this, a round limit does.
         while beyond is not None and abs(taken) < FAR:
             low, high = sorted((taken, beyond))
@@ -289,7 +289,9 @@ def _narrow(
         n_even = int(np.clip(MOST_POINTS // len(state.split) - 24, 3, 32))
         points = between(state.low, state.high, state.guess(splits.threshold), n_even)
         read = yield unordered(points.ravel())
-        values = read[np.arange(points.size), np.repeat(splits.column[state.split], points.shape[1])]
+        values = read[
+            np.arange(points.size), np.repeat(splits.column[state.split], points.shape[1])
+        ]
         inner = values.reshape(points.shape)
         ends = np.concatenate([state.low[:, None], points, state.high[:, None]], axis=1)
         whole = np.concatenate([state.at_low[:, None], inner, state.at_high[:, None]], axis=1)
@@ -298,9 +300,7 @@ def _narrow(
     return np.concatenate([s for s, _ in done]), np.concatenate([p for _, p in done])
 
 
-def _changes(
-    splits: Splits, split: NDArray[np.intp], points: Ints, values: Floats
-) -> _Brackets:
+def _changes(splits: Splits, split: NDArray[np.intp], points: Ints, values: Floats) -> _Brackets:
     """Pairs of neighbouring points, row by row, that go different ways."""
     left = splits.go_left(values.T, split).T
     row, at = np.nonzero(left[:, 1:] != left[:, :-1])

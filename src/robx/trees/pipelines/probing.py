@@ -87,7 +87,9 @@ class _Front:
 
     def __init__(self, steps: Sequence[Any], model: TreeEnsemble) -> None:
         self.steps, self.model = steps, model
-        self.columns = [c if c.is_category else Column(c.name, blank=c.blank) for c in model.columns]
+        self.columns = [
+            c if c.is_category else Column(c.name, blank=c.blank) for c in model.columns
+        ]
 
     def ask(self, table: Any, what: str) -> Floats:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -64,7 +64,9 @@ class Sample:
         if store is None or place is None or not (store.is_text or store.is_category):
             return None
         values = column_values(self._table, place)
-        return list(dict.fromkeys(v for v, m in zip(values, is_missing(values), strict=True) if not m))
+        return list(
+            dict.fromkeys(v for v, m in zip(values, is_missing(values), strict=True) if not m)
+        )
 
     def numbers(self, name: str, j: int) -> Floats:
         """Some distinct numbers of a column, ascending."""
@@ -75,8 +77,8 @@ class Sample:
         found = np.unique(cells.to_numpy(np.float64, na_value=np.nan))
         found = found[np.isfinite(found)]
         if len(found) <= MOST_VALUES:
-            return found
-        return found[np.linspace(0, len(found) - 1, MOST_VALUES).astype(np.intp)]
+            return np.asarray(found)
+        return np.asarray(found[np.linspace(0, len(found) - 1, MOST_VALUES).astype(np.intp)])
 
     @cached_property
     def frame(self) -> pd.DataFrame:

@@ -36,8 +36,8 @@ from sklearn.preprocessing import (
 from robx.tables import is_missing
 from robx.trees.reasons import CannotFold, named
 
-#: How a column follows from its raw one: it is the `same` value (but where that is missing); it is
-#: `monotone` in a number; it is constant between knots, in `steps`; it is `encoded` from a category.
+#: How a column follows from its raw one: it is the `same` value (but where that is missing), it is
+#: `monotone` in a number, it is constant between knots (`steps`), or `encoded` from a category.
 Manner = Literal["same", "monotone", "steps", "encoded"]
 #: Functions of one number that rise or fall all the way, where they are defined.
 RISING = frozenset(
