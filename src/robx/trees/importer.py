@@ -176,10 +176,15 @@ def import_model(
 def _checked(model: Any, imported: TreeEnsemble, X: object) -> TreeEnsemble | BlackBox:
     """Check an import on rows; a pipeline that was not folded soundly stays a black box."""
     parser = import_module(_parser_of(model) or PARSERS["sklearn"])
+    folded = _wrapping(model) is not None
+
+    def ask(rows: Any) -> Any:
+        return parser.probability(model, imported.target, rows)
+
     try:
-        _check(imported, X, lambda rows: parser.probability(model, imported.target, rows))
+        _check(imported, X, ask, by_dtype=not folded)
     except ImportMismatch:
-        if _wrapping(model) is None:
+        if not folded:
             raise
         why = "folded into its trees, it scores a row of the table differently"
         return BlackBox(model, imported.target, _slow(model, why))
@@ -306,8 +311,13 @@ def file_parser(path: Path) -> str:
     return parser
 
 
-def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) -> None:
-    """Score a sample of rows both ways, and refuse the import at the first that differs."""
+def _check(
+    ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any], *, by_dtype: bool = True
+) -> None:
+    """Score a sample of rows both ways, and refuse the import at the first that differs.
+
+    `by_dtype` tells whether the library knows categories by the dtype of their column.
+    """
     n_rows = count_rows(X)
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, SAMPLE)).astype(int))
     # Few rows are read as they are: what is not a table is told so by the reader.
@@ -320,7 +330,8 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
         return
     ours = ensemble.score_matrix(matrix)
     sample = take(X, rows, ensemble.columns if ensemble.named else None)
-    if strict := {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}:
+    strict = {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}
+    if strict and by_dtype:
         # A library that refuses unseen categories refuses a dtype that lists them, too.
         sample = listing_only(sample, strict)
     try:

@@ -51,8 +51,8 @@ def probed(
     rng = np.random.default_rng(0)
     base = frame.iloc[rng.integers(0, len(frame), N_ROWS)].reset_index(drop=True)
     read = front.ask(base, what)
-    alone = front.ask(base.iloc[[N_ROWS // 2]].reset_index(drop=True), what)
-    if not same(alone[0], read[N_ROWS // 2]).all():
+    fewer = front.ask(base.iloc[::-2].reset_index(drop=True), what)
+    if not same(fewer, read[::-2]).all():
         raise CannotFold(f"{what} looks at other rows as well")
     sources = np.full(len(model.columns), -1)
     for j, name in enumerate(names):
