@@ -60,7 +60,7 @@ def fold(
     last = pipeline.steps[-1][1]
     model = import_last(last, target)
     if model.trees is None:
-        why = getattr(model, "why", "").partition(": ")[2].rstrip(".")
+        why = model.why.partition(": ")[2].rstrip(".")
         raise CannotFold(why or f"its last step ({type(last).__name__}) is not a tree ensemble")
     steps = [(n, s) for n, s in pipeline.steps[:-1] if not is_sampler(s) and not _is_nothing(s)]
     if not steps:
