@@ -44,10 +44,9 @@ def test_the_schema_is_guessed_on_the_raw_table() -> None:
     model, X, _, _ = case()
     problem = robx.Problem(model, X)
     kinds = {feature.name: feature.kind for feature in problem.schema.features}
-    assert kinds == {
-        **{"income": "continuous", "age": "integer", "rate": "continuous", "count": "integer"},
-        **dict.fromkeys(["purpose", "job", "code", "note"], "categorical"),
-    }
+    numbers = {"income": "continuous", "age": "integer", "rate": "continuous", "count": "integer"}
+    labels = dict.fromkeys(["purpose", "job", "code", "note"], "categorical")
+    assert kinds == {**numbers, **labels}
     code = problem.schema["code"]
     assert code.levels == (0, 10, 20, 30)
 

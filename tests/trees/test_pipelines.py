@@ -64,7 +64,9 @@ def table() -> tuple[pd.DataFrame, Any]:
 
 def fitted(*steps: Any, last: str = "forest") -> PipelineCase:
     X, y = table()
-    return PipelineCase(make_pipeline(*steps, last_step(last)).fit(X, y), X, y)
+    with warnings.catch_warnings():  # about a seed, which another version does not take otherwise
+        warnings.simplefilter("ignore", FutureWarning)
+        return PipelineCase(make_pipeline(*steps, last_step(last)).fit(X, y), X, y)
 
 
 def why(*steps: Any, last: Any = None, X: Any = None) -> str:
@@ -174,7 +176,9 @@ def test_categories_that_the_pipeline_refuses_are_refused() -> None:
     ensemble = folded(case.pipeline)
     assert not ensemble.columns[4].takes_missing  # there was none in training
     row = case.X[:1].assign(purpose="yacht")
-    with pytest.raises(robx.InvalidInput, match="'yacht' in row 0, which the model was not trained"):
+    with pytest.raises(
+        robx.InvalidInput, match="'yacht' in row 0, which the model was not trained"
+    ):
         ensemble.score(row)
     with pytest.raises(robx.InvalidInput, match="Column 'purpose' of X has a missing value in row"):
         ensemble.score(case.X[:1].assign(purpose=None))
@@ -487,20 +491,16 @@ def test_other_calibrations_are_said_to_be_slow() -> None:
 # --- all of it ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(tries(80, few=4)))
+@pytest.mark.parametrize("seed", range(tries(24, few=4)))
 def test_random_pipelines_score_as_their_own_predict_proba(seed: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert_folds(make_case(seed, LAST[seed % len(LAST)]))
+    assert_folds(make_case(seed, LAST[seed % len(LAST)]))
 
 
 @pytest.mark.fuzz
 @pytest.mark.skipif(not CASES, reason="make fuzz")
 @pytest.mark.parametrize("seed", range(1000, 1000 + CASES))
 def test_thousands_of_random_pipelines_score_as_their_own_predict_proba(seed: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert_folds(make_case(seed, LAST[seed % len(LAST)]))
+    assert_folds(make_case(seed, LAST[seed % len(LAST)]))
 
 
 def test_a_folded_pipeline_is_saved_and_read_back(tmp_path: Path) -> None:
