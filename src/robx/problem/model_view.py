@@ -36,6 +36,7 @@ from robx.tables import (
     as_named_frame,
     check_columns,
     count_rows,
+    number_limits,
     positions,
     read_label,
     read_matrix,
@@ -245,6 +246,15 @@ class EnsembleView(ModelView):
                     matrix,
                     reasons,
                 )
+        limits = number_limits(self.columns)
+        if len(limits):
+            _say(
+                lambda some: (some < limits[:, 0]) | (some > limits[:, 1]),
+                "is not among the numbers that the model takes",
+                self.names,
+                matrix,
+                reasons,
+            )
         if self._refuses_missing.any():
             _say(
                 lambda some: np.isnan(some) & self._refuses_missing,
@@ -402,7 +412,9 @@ class EnsembleView(ModelView):
         if len(some) < count_rows(X_train):
             table = take(table, some)
         theirs = self.trees.read(table, "X_train")
-        if not same(self.numbers(rows[some]), theirs).all():
+        # What the model takes no notice of may be read in any way.
+        noted = np.array([not column.is_ignored for column in self.columns], dtype=bool)
+        if not same(self.numbers(rows[some]), theirs)[:, noted].all():
             raise RobxError(
                 "The training table reads differently through the schema than through the model. "
                 "Please report this with the dtypes of its columns."
@@ -534,7 +546,8 @@ def _with_known_levels(
         in_order = feature.kind == "ordinal" and column.unseen_is_missing
         if in_order or len(keep) == len(feature.levels):
             continue
-        if is_stated:  # it may be misspelled
+        # It may be misspelled; an ordered dtype may well list levels that nobody has.
+        if is_stated and feature.kind != "ordinal":
             unknown = [level for level in feature.levels if level not in column.categories]
             warn_caller(
                 f"The model was not trained on {listed(unknown)}, which the schema lists as levels "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,9 @@ from robx.problem.used_models import scores_or_zero
 from robx.recent import Recent
 from robx.tables import count_rows, take
 from robx.trees import BlackBox, Model, TreeEnsemble, import_model
+from robx.trees.alignment import in_columns
 from robx.trees.combined import Combined
+from robx.trees.importer import ParsedFile, import_live
 
 #: Rows that one thread scores at a time.
 CHUNK = 128
@@ -26,6 +29,8 @@ CHUNK = 128
 MOST_LISTS = 4
 #: Training rows of which a model must be able to score one.
 MOST_CHECKED = 32
+#: Training rows that show what a retrained pipeline was fitted on.
+MOST_LIKE = 2000
 
 
 def import_models(problem: Problem, models: Any) -> list[Model]:
@@ -36,15 +41,30 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    return [import_retrained(model, problem.model.target) for model in models]
+    rows = None if problem.is_restored else problem.codec.write(problem.training[:MOST_LIKE])
+    imported = (import_retrained(model, problem.model.target, rows) for model in models)
+    return [in_columns_of(problem, model) for model in imported]
 
 
-def import_retrained(model: Any, target: Any) -> Model:
-    """Import a model; one that cannot be taken apart is still asked for its scores."""
+def in_columns_of(problem: Problem, model: Model) -> Model:
+    """Write a retrained model in the codes of the problem's own, where both are trees."""
+    columns = problem.view.columns
+    if model.trees is None or not columns:
+        return model
+    return in_columns(model.trees, columns) or model
+
+
+def import_retrained(model: Any, target: Any, like: Any = None) -> Model:
+    """Import a model; one that cannot be taken apart is still asked for its scores.
+
+    `like` are rows like those that it was trained on, where there are any at hand.
+    """
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
     try:
-        return import_model(model, target)
+        if isinstance(model, Model | ParsedFile | str | os.PathLike):
+            return import_model(model, target)
+        return import_live(model, target, like)  # of a slow one, the first model has warned
     except UnsupportedModel:
         if not hasattr(model, "predict_proba"):
             raise
@@ -98,7 +118,8 @@ class ModelScores:
     """
 
     def __init__(self, problem: Problem, models: Sequence[Model]) -> None:
-        self.problem, self.models = problem, list(models)
+        self.problem = problem
+        self.models = [in_columns_of(problem, model) for model in models]
         check_readers(problem, self.models)
 
     @classmethod

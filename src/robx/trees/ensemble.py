@@ -44,6 +44,8 @@ ARRAY_TYPES = {
     "node_split": ("i4",),
     "leaf_value": ("f4", "f8"),
 }
+#: Fields of a column that are told only where they are not as in most models.
+UNTOLD = frozenset({"takes_unseen", "limits", "is_ignored"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,15 +272,19 @@ class TreeEnsemble(Model):
     def header(self) -> dict[str, Any]:
         """Everything but the arrays, as plain values.
 
-        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is that unseen
-        categories are taken, which most models do.
+        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is what holds
+        of most columns, such as that unseen categories are taken.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        told = [f.name for f in fields(Column) if f.name not in {"blank", "takes_unseen"}]
-        columns = [{name: getattr(column, name) for name in told} for column in self.columns]
-        for plain_column, column in zip(columns, self.columns, strict=True):
-            if not column.takes_unseen:
-                plain_column["takes_unseen"] = False
+        columns = [
+            {
+                f.name: value
+                for f in fields(Column)
+                if f.name != "blank"
+                and ((value := getattr(column, f.name)) != f.default or f.name not in UNTOLD)
+            }
+            for column in self.columns
+        ]
         return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
