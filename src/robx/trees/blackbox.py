@@ -32,6 +32,8 @@ class BlackBox(Model):
     target : label, optional
         The class whose probability is the score: of two classes the second unless given. The
         classes of a callable are numbered from 0.
+    why : str
+        Why the model is not taken apart into trees; empty if a black box was asked for.
 
     Examples
     --------
@@ -41,7 +43,7 @@ class BlackBox(Model):
     array([0.3, 0.5])
     """
 
-    def __init__(self, model: Any, target: Category | None = None) -> None:
+    def __init__(self, model: Any, target: Category | None = None, why: str = "") -> None:
         self._ask: Callable[[Any], Any]
         if hasattr(model, "predict_proba"):
             self._ask = model.predict_proba
@@ -52,7 +54,7 @@ class BlackBox(Model):
                 "BlackBox needs an object with predict_proba, or a function from a table to "
                 f"probabilities. Got {type(model).__name__}."
             )
-        self.model = model
+        self.model, self.why = model, why
         self.target: Category | None = target
         self._classes = class_labels(model) if hasattr(model, "classes_") else None
         if self._classes is not None:

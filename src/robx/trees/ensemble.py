@@ -31,6 +31,8 @@ Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
 LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
 
 Indices = NDArray[np.int32]
+#: What a column is unless its model says otherwise; fields that came after the first release.
+RARE = {"takes_unseen": True, "as_text": False, "partly_known": False}
 #: What each array may be made of.
 ARRAY_TYPES = {
     "base": ("f4", "f8"),
@@ -270,15 +272,15 @@ class TreeEnsemble(Model):
     def header(self) -> dict[str, Any]:
         """Everything but the arrays, as plain values.
 
-        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is that unseen
-        categories are taken, which most models do.
+        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is what few
+        models' columns are, unless this model's are.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        told = [f.name for f in fields(Column) if f.name not in {"blank", "takes_unseen"}]
+        told = [f.name for f in fields(Column) if f.name not in {"blank", *RARE}]
         columns = [{name: getattr(column, name) for name in told} for column in self.columns]
         for plain_column, column in zip(columns, self.columns, strict=True):
-            if not column.takes_unseen:
-                plain_column["takes_unseen"] = False
+            rare = {name: getattr(column, name) for name in RARE}
+            plain_column |= {name: value for name, value in rare.items() if value != RARE[name]}
         return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +16,9 @@ from robx.budget import Budget
 from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
 from robx.tables import Category, count_rows, listing_only, take
 from robx.trees.blackbox import BlackBox
+from robx.trees.category_names import Source, spelled_out
 from robx.trees.ensemble import TreeEnsemble
-from robx.trees.targets import not_fitted
+from robx.trees.targets import OnlyScores, not_fitted
 
 #: The parser for models whose class is defined in this package.
 PARSERS = {
@@ -42,6 +43,8 @@ JSON_PARSERS = {
         "robx.trees.catboost",
     ),
 }
+#: Parsers of models that do not hold the names of their categories: they look them up in a table.
+NAMED_BY_TABLE = frozenset({"robx.trees.catboost"})
 #: Endings of pickles, which are not read.
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
 SAMPLE = 512
@@ -67,7 +70,7 @@ class ParsedFile:
         check_file(self.path, self.budget)
         #: The module that reads it.
         self.parser = file_parser(self.path)
-        self._ensembles: dict[str, TreeEnsemble] = {}
+        self._ensembles: dict[str, tuple[Sequence[Source], TreeEnsemble]] = {}
 
     @cached_property
     def contents(self) -> Any:
@@ -75,19 +78,28 @@ class ParsedFile:
         with self.budget.reading(f"'{self.path.name}'"):
             return import_module(self.parser).parse_file(self.path, self.budget)
 
-    def ensemble(self, target: Category | None = None) -> TreeEnsemble:
-        """Give the ensemble that scores a class, made once for each."""
-        key = repr(target)
+    def ensemble(
+        self, target: Category | None = None, sources: Sequence[Source] = ()
+    ) -> TreeEnsemble:
+        """Give the ensemble that scores a class, made once for each.
+
+        The names of categories are looked up in `sources`, if the file does not hold them.
+        """
+        looked_up = sources if self.parser in NAMED_BY_TABLE else ()
+        key = f"{target!r} {[id(source) for source in looked_up]}"
         if key not in self._ensembles:
             make = import_module(self.parser).from_parsed
             contents = self.contents
+            given = (sources,) if self.parser in NAMED_BY_TABLE else ()
             with self.budget.reading(f"'{self.path.name}'"):
-                self._ensembles[key] = make(contents, self.path, target, self.budget)
-        return self._ensembles[key]
+                made = make(contents, self.path, target, self.budget, *given)
+            self._ensembles[key] = (looked_up, made)  # the sources stay, and so do their ids
+        return self._ensembles[key][1]
 
     def any_ensemble(self) -> TreeEnsemble:
         """Give an ensemble whatever class it scores, to look at its trees."""
-        return next(iter(self._ensembles.values()), None) or self.ensemble(0)
+        made = next(iter(self._ensembles.values()), None)
+        return self.ensemble(0) if made is None else made[1]
 
 
 def import_model(
@@ -111,8 +123,9 @@ def import_model(
         The class whose probability is the score: of two classes the second unless given; of more,
         it must be given. Its number from 0 where a file or a bare booster holds no labels.
     X : table, optional
-        Rows to check the import on, for example the training table: a sample of them is scored by
-        the library itself and by the result.
+        Rows to check the import on, best the training table: a sample of them is scored by the
+        library itself and by the result. CatBoost's models do not hold the names of their
+        categories, which are looked up here: categories that X lacks are refused later.
     budget : Budget, optional
         What reading a file may take, in bytes, memory and time.
 
@@ -142,6 +155,27 @@ def import_model(
     >>> bool((ensemble.score(X) == forest.predict_proba(X)[:, 2]).all())
     True
     """
+    return import_named(model, target, () if X is None else (X,), X, budget=budget)
+
+
+def import_named(
+    model: Any,
+    target: Category | None,
+    sources: Sequence[Source],
+    X: object | None = None,
+    *,
+    budget: Budget | None = None,
+) -> TreeEnsemble | BlackBox:
+    """Import a model, as `import_model` does, with the names of categories from other tables.
+
+    Parameters
+    ----------
+    model, target, X, budget
+        As for `import_model`.
+    sources : sequence of tables or of Columns
+        Where the names are looked up, if the model does not hold them: tables, or tuples of
+        columns of models that are imported already.
+    """
     if isinstance(model, TreeEnsemble | BlackBox):
         if target is not None and target != model.target:
             raise InvalidInput(
@@ -152,21 +186,26 @@ def import_model(
     if isinstance(model, str | os.PathLike):
         model = ParsedFile(model, budget)
     if isinstance(model, ParsedFile):
-        return _import_file(model, target, X)
+        return _import_file(model, target, sources, X)
     module = _parser_of(model)
     if module is None:
         return BlackBox(model, target)
     from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - takes long to load
 
+    parser = import_module(module)
+    given = (sources,) if module in NAMED_BY_TABLE else ()
     try:
-        parsed = import_module(module).from_model(model, target)
+        parsed = parser.from_model(model, target, *given)
     except NotFittedError as error:
         raise not_fitted(model) from error
+    except OnlyScores as error:
+        if not hasattr(model, "predict_proba"):
+            raise
+        return BlackBox(model, target, why=str(error))
     if parsed is None:  # a classifier of the library that is not a tree ensemble
         return BlackBox(model, target)
     ensemble: TreeEnsemble = parsed
     if X is not None:
-        parser = import_module(module)
         _check(ensemble, X, lambda rows: parser.probability(model, ensemble.target, rows))
     return ensemble
 
@@ -179,8 +218,10 @@ def _parser_of(model: object) -> str | None:
     return next((PARSERS[package] for package in packages if package in PARSERS), None)
 
 
-def _import_file(file: ParsedFile, target: Category | None, X: object | None) -> TreeEnsemble:
-    ensemble = file.ensemble(target)
+def _import_file(
+    file: ParsedFile, target: Category | None, sources: Sequence[Source], X: object | None
+) -> TreeEnsemble:
+    ensemble = file.ensemble(target, sources)
     if X is not None:
         ask = import_module(file.parser).file_probability
         _check(ensemble, X, lambda rows: ask(file.path, ensemble.target, rows, file.budget))
@@ -250,7 +291,9 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
         return
     ours = ensemble.score_matrix(matrix)
     sample = take(X, rows, ensemble.columns if ensemble.named else None)
-    if strict := {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}:
+    if any(column.as_text for column in ensemble.columns):
+        sample = spelled_out(sample, matrix, ensemble.columns)
+    elif strict := {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}:
         # A library that refuses unseen categories refuses a dtype that lists them, too.
         sample = listing_only(sample, strict)
     try:

@@ -22,7 +22,7 @@ from robx.errors import InvalidModel, UnsupportedModel
 from robx.files import atomically
 from robx.tables import Category, Column
 from robx.trees import lightgbm
-from robx.trees.ensemble import ARRAY_TYPES, TreeEnsemble
+from robx.trees.ensemble import ARRAY_TYPES, RARE, TreeEnsemble
 from robx.trees.records import Record, parse_json
 from robx.trees.targets import UnknownTarget
 
@@ -49,7 +49,7 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     "n_codes": (int,),
     "categories": LIST,
     "missing_range": LIST,
-    **dict.fromkeys(("by_value", "unseen_is_missing", "takes_unseen", "takes_missing"), (bool,)),
+    **dict.fromkeys(("by_value", "unseen_is_missing", "takes_missing", *RARE), (bool,)),
     **dict.fromkeys(("largest", "largest_integer"), (float,)),
 }
 
@@ -164,7 +164,7 @@ def _little_endian(code: str) -> np.dtype[Any]:
 
 
 def _column(record: Record, blank: str) -> Column:
-    fields = _typed(Record({"takes_unseen": True, **record.fields}, record.where), COLUMN_TYPES)
+    fields = _typed(Record({**RARE, **record.fields}, record.where), COLUMN_TYPES)
     for name in ("categories", "missing_range"):
         if fields[name] is not None:
             fields[name] = tuple(fields[name])
