@@ -5,7 +5,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import catboost as cb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,45 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import catboost_cases
 import robx
+from catboost_cases import TOWNS, classifier, labels, people
 from oracles import Case, assert_scores_alike, import_ensemble
 from robx.trees import TreeEnsemble
 from robx.trees.importer import ParsedFile, import_named
 from speed import examples
 
-TOWNS = ["Aix", "Bonn", "Cork", "Düren 'west', €", "Ely", "", "nan"]
-
-
-def people(n: int = 300, seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(18, 80, n),
-            "town": rng.choice(TOWNS, n),
-            "income": rng.normal(size=n).round(2),
-            "job": rng.integers(-2, 6, n),
-            "owner": rng.choice(["yes", "no"], n),
-        }
-    )
-    frame.loc[rng.random(n) < 0.1, "income"] = np.nan
-    return frame
-
-
-def labels(frame: pd.DataFrame, n_classes: int = 2, seed: int = 1) -> Any:
-    rng = np.random.default_rng(seed)
-    worth = (
-        frame["income"].fillna(0)
-        + frame["town"].isin(["Aix", "Ely", ""])
-        - 0.5 * (frame["job"] > 2)
-        + 0.5 * (frame["owner"] == "yes")
-        + 0.3 * rng.normal(size=len(frame))
-    )
-    return np.digitize(worth, np.quantile(worth, np.linspace(0, 1, n_classes + 1)[1:-1]))
-
-
 X = people()
 Y, Y3 = labels(X), labels(X, 3)
-CATEGORIES = ["town", "job", "owner"]
 TYPES = ["Borders:Prior=0.3", "Buckets", "Counter:Prior=2", "BinarizedTargetMeanValue"]
 SETTINGS: dict[str, dict[str, Any]] = {
     "both kinds": {},
@@ -69,16 +39,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def classifier(**parameters: Any) -> cb.CatBoostClassifier:
-    quiet = {"iterations": 15, "depth": 4, "verbose": False, "logging_level": None}
-    quiet |= {"thread_count": 1, "allow_writing_files": False, "max_ctr_complexity": 1}
-    given = {name: value for name, value in {**quiet, **parameters}.items() if value is not None}
-    return cb.CatBoostClassifier(**given)
-
-
 def trained(table: Any = X, y: Any = Y, categories: Any = None, **parameters: Any) -> Any:
-    chosen = CATEGORIES if categories is None else categories
-    return classifier(**parameters).fit(table, y, cat_features=chosen)
+    return catboost_cases.trained(table, y, categories, **parameters)
 
 
 def case_of(model: Any, target: Any = None, table: Any = X) -> Case:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,10 @@ from robx.problem.memo import Identity
 from robx.problem.used_models import scores_or_zero
 from robx.recent import Recent
 from robx.tables import count_rows, take
-from robx.trees import BlackBox, Model, TreeEnsemble, import_model
+from robx.trees import BlackBox, Model, TreeEnsemble
+from robx.trees.category_names import Source, UnnamedCategories
 from robx.trees.combined import Combined
+from robx.trees.importer import import_named
 
 #: Rows that one thread scores at a time.
 CHUNK = 128
@@ -36,19 +38,37 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    return [import_retrained(model, problem.model.target) for model in models]
+    importing = importer_for(problem)
+    try:
+        return [importing(model) for model in models]
+    except UnnamedCategories:  # a file of categories that the problem's own model does not know
+        sources = (problem.codec.write(problem.training),)
+        return [importing(model, sources=sources) for model in models]
 
 
-def import_retrained(model: Any, target: Any) -> Model:
-    """Import a model; one that cannot be taken apart is still asked for its scores."""
+def importer_for(problem: Problem) -> partial[Model]:
+    """Give the function that imports models like the problem's own.
+
+    They score the same class, and know their categories by the same names.
+    """
+    trees = problem.model.trees
+    sources = () if trees is None else (trees.columns,)
+    return partial(import_retrained, target=problem.model.target, sources=sources)
+
+
+def import_retrained(model: Any, target: Any, sources: Sequence[Source] = ()) -> Model:
+    """Import a model; one that cannot be taken apart is still asked for its scores.
+
+    The names of categories are looked up in `sources`, if the model does not hold them.
+    """
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
     try:
-        return import_model(model, target)
-    except UnsupportedModel:
+        return import_named(model, target, sources)
+    except UnsupportedModel as error:
         if not hasattr(model, "predict_proba"):
             raise
-        return BlackBox(model, target)
+        return BlackBox(model, target, why=str(error))
 
 
 def scores(models: Sequence[Model], X: Any) -> NDArray[np.float64]:

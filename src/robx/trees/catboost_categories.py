@@ -26,7 +26,7 @@ from robx.errors import InvalidModel, UnsupportedModel
 from robx.parameters import is_whole, listed
 from robx.tables import Category, Column
 from robx.trees.build import MAX_CODES
-from robx.trees.category_names import Source, names_in
+from robx.trees.category_names import Source, UnnamedCategories, names_in
 from robx.trees.records import Record
 from robx.trees.targets import OnlyScores
 
@@ -47,10 +47,6 @@ AT_ONCE = 8
 UNSEEN = tuple(f"robx: never seen ({k})" for k in range(4))
 #: Bytes of memory for a name in a row.
 CELL_BYTES = 128
-
-
-class UnnamedCategories(UnsupportedModel):
-    """A model has categories, and nothing tells their names."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from robx.arrays import Floats
+from robx.errors import UnsupportedModel
 from robx.tables import (
     Category,
     Column,
@@ -20,6 +21,10 @@ from robx.tables import (
 
 #: A table that has the categories, or the columns of a model that is imported already.
 Source = Any
+
+
+class UnnamedCategories(UnsupportedModel):
+    """A model has categories, and nothing tells their names."""
 
 
 def names_in(
