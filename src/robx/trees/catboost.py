@@ -35,6 +35,7 @@ from robx.trees.category_names import Source
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json, parse_number
 from robx.trees.targets import (
+    OnlyScores,
     choose_target,
     class_labels,
     no_probability,
@@ -144,7 +145,13 @@ def from_parsed(
             )
         return found
 
-    return _parse(parsed, target, f"{path.suffix} file", Naming(sources, ask), budget)
+    try:
+        return _parse(parsed, target, f"{path.suffix} file", Naming(sources, ask), budget)
+    except OnlyScores as error:
+        raise UnsupportedModel(
+            f"{error} Or load '{path.name}' with CatBoost and pass the model itself, which robx "
+            "then asks for its scores."
+        ) from error
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
