@@ -24,9 +24,10 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import robx
@@ -170,6 +171,18 @@ def family(name: str) -> Family:  # noqa: PLR0911
         case "hist":
             model = HistGradientBoostingClassifier(max_iter=25, random_state=0)
             return _fitted(name, model, lambda n, s: people(n, s, missing=True))
+        case "folded":
+            numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+            columns = ["income", "savings", "debts", "rate"]
+            model = make_pipeline(
+                make_column_transformer(
+                    (numbers, columns),
+                    (OneHotEncoder(handle_unknown="ignore"), ["place"]),
+                    remainder="passthrough",
+                ),
+                xgb.XGBClassifier(**quick, max_depth=3),
+            )
+            return _fitted(name, model, lambda n, s: people(n, s, missing=True, text="str"))
         case "tree":
             return _fitted(name, DecisionTreeClassifier(max_depth=5, random_state=0), _numbers)
         case _:
@@ -182,7 +195,7 @@ def family(name: str) -> Family:  # noqa: PLR0911
 
 TREES = [
     *("xgboost", "xgboost-array", "xgboost-3", "lightgbm", "catboost"),
-    *("forest", "extra-array", "boosting", "hist", "tree"),
+    *("forest", "extra-array", "boosting", "hist", "tree", "folded"),
 ]
 EVERY = [*TREES, "pipeline"]
 #: Those that every method meets in `make test`.

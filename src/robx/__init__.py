@@ -17,6 +17,7 @@ from robx.errors import (
     LessPromised,
     RobxError,
     RobxWarning,
+    SlowModel,
     UnsupportedModel,
     WrongWayRound,
 )
@@ -134,6 +135,7 @@ __all__ = [  # noqa: PLE0604
     "LessPromised",
     "RobxError",
     "RobxWarning",
+    "SlowModel",
     "UnsupportedModel",
     "WrongWayRound",
     *_HOMES,

@@ -56,6 +56,10 @@ class WrongWayRound(RobxWarning):
     """The target class may be the outcome that applicants want to avoid."""
 
 
+class SlowModel(RobxWarning):
+    """A pipeline was not folded into its trees, so it is scored as a black box."""
+
+
 class LessPromised(RobxWarning):
     """Less can be promised than was asked for."""
 

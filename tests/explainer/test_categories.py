@@ -115,7 +115,8 @@ def test_a_promise_is_rehearsed_with_models_that_know_all_names() -> None:
 
 def test_combined_features_are_explained_as_a_black_box() -> None:
     model = trained(X, Y, NAMES, max_ctr_complexity=4, iterations=30)
-    problem = Problem(model, X)
+    with pytest.warns(robx.SlowModel, match="max_ctr_complexity=1"):
+        problem = Problem(model, X)
     assert isinstance(problem.model, robx.BlackBox)
     assert "max_ctr_complexity=1" in problem.model.why
     answer = robx.NearestNeighbour().explain(problem, NEW)

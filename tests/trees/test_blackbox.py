@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -23,7 +24,7 @@ FRAME = pd.DataFrame(X, columns=NAMES)
 FOREST = RandomForestClassifier(5, max_depth=3, random_state=0)
 MODELS = {
     "pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
-    "pipeline of a forest": make_pipeline(StandardScaler(), FOREST),
+    "pipeline that mixes columns": make_pipeline(PCA(3), FOREST),
     "calibrated": CalibratedClassifierCV(FOREST, cv=2),
     "neural net": MLPClassifier((4,), solver="lbfgs", max_iter=15000, random_state=0),
     "voting": VotingClassifier([("f", FOREST), ("l", LogisticRegression())], voting="soft"),

@@ -252,7 +252,8 @@ def test_an_ensemble_keeps_its_categories_in_a_file(tmp_path: Path) -> None:
 
 def test_combined_features_become_a_black_box_that_says_why(tmp_path: Path) -> None:
     model = trained(max_ctr_complexity=4, iterations=30)
-    box = robx.import_model(model, X=X)
+    with pytest.warns(robx.SlowModel, match="max_ctr_complexity=1"):
+        box = robx.import_model(model, X=X)
     assert isinstance(box, robx.BlackBox)
     assert "max_ctr_complexity=1" in box.why
     np.testing.assert_allclose(box.score(X), model.predict_proba(X)[:, 1])

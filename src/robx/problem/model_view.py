@@ -39,6 +39,7 @@ from robx.tables import (
     column_names,
     count_rows,
     number_column,
+    number_limits,
     positions,
     read_label,
     read_matrix,
@@ -248,6 +249,15 @@ class EnsembleView(ModelView):
                     matrix,
                     reasons,
                 )
+        limits = number_limits(self.columns)
+        if len(limits):
+            _say(
+                lambda some: (some < limits[:, 0]) | (some > limits[:, 1]),
+                "is not among the numbers that the model takes",
+                self.names,
+                matrix,
+                reasons,
+            )
         if self._refuses_missing.any():
             _say(
                 lambda some: np.isnan(some) & self._refuses_missing,
@@ -405,7 +415,9 @@ class EnsembleView(ModelView):
         if len(some) < count_rows(X_train):
             table = take(table, some)
         theirs = self.trees.read(table, "X_train")
-        if not same(self.numbers(rows[some]), theirs).all():
+        # What the model takes no notice of may be read in any way.
+        noted = np.array([not column.is_ignored for column in self.columns], dtype=bool)
+        if not same(self.numbers(rows[some]), theirs)[:, noted].all():
             raise RobxError(
                 "The training table reads differently through the schema than through the model. "
                 "Please report this with the dtypes of its columns."

@@ -40,6 +40,7 @@ MODEL = {
     "source": "trained with",
     "n_trees": "trees",
     "n_features": "features",
+    "why": "why its trees are not known",
     "digest": "digest",
 }
 #: The same of a new model that was checked.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -18,9 +19,10 @@ from robx.problem.used_models import scores_or_zero
 from robx.recent import Recent
 from robx.tables import count_rows, take
 from robx.trees import BlackBox, Model, TreeEnsemble
+from robx.trees.alignment import in_columns
 from robx.trees.category_names import Source, UnnamedCategories
 from robx.trees.combined import Combined
-from robx.trees.importer import import_named
+from robx.trees.importer import ParsedFile, import_live, import_named
 
 #: Rows that one thread scores at a time.
 CHUNK = 128
@@ -28,6 +30,8 @@ CHUNK = 128
 MOST_LISTS = 4
 #: Training rows of which a model must be able to score one.
 MOST_CHECKED = 32
+#: Training rows that show what a retrained pipeline was fitted on.
+MOST_LIKE = 2000
 
 
 def import_models(problem: Problem, models: Any) -> list[Model]:
@@ -40,10 +44,11 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
     # A function has no classes; all else is asked about the class that the problem is about.
     importing = importer_for(problem)
     try:
-        return [importing(model) for model in models]
+        imported = [importing(model) for model in models]
     except UnnamedCategories:  # a file of categories that the problem's own model does not know
         sources = (problem.codec.write(problem.training),)
-        return [importing(model, sources=sources) for model in models]
+        imported = [importing(model, sources=sources) for model in models]
+    return [in_columns_of(problem, model) for model in imported]
 
 
 def importer_for(problem: Problem) -> partial[Model]:
@@ -52,19 +57,36 @@ def importer_for(problem: Problem) -> partial[Model]:
     They score the same class, and know their categories by the same names.
     """
     trees = problem.model.trees
-    sources = () if trees is None else (trees.columns,)
-    return partial(import_retrained, target=problem.model.target, sources=sources)
+    return partial(
+        import_retrained,
+        target=problem.model.target,
+        like=None if problem.is_restored else problem.codec.write(problem.training[:MOST_LIKE]),
+        sources=() if trees is None else (trees.columns,),
+    )
 
 
-def import_retrained(model: Any, target: Any, sources: Sequence[Source] = ()) -> Model:
+def in_columns_of(problem: Problem, model: Model) -> Model:
+    """Write a retrained model in the codes of the problem's own, where both are trees."""
+    columns = problem.view.columns
+    if model.trees is None or not columns:
+        return model
+    return in_columns(model.trees, columns) or model
+
+
+def import_retrained(
+    model: Any, target: Any, like: Any = None, sources: Sequence[Source] = ()
+) -> Model:
     """Import a model; one that cannot be taken apart is still asked for its scores.
 
-    The names of categories are looked up in `sources`, if the model does not hold them.
+    `like` are rows like those that it was trained on, where there are any at hand. The names of
+    categories are looked up in `sources`, if the model does not hold them.
     """
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
     try:
-        return import_named(model, target, sources)
+        if isinstance(model, Model | ParsedFile | str | os.PathLike):
+            return import_named(model, target, sources)
+        return import_live(model, target, like, sources)  # of a slow one, the first has warned
     except UnsupportedModel as error:
         if not hasattr(model, "predict_proba"):
             raise
@@ -118,7 +140,8 @@ class ModelScores:
     """
 
     def __init__(self, problem: Problem, models: Sequence[Model]) -> None:
-        self.problem, self.models = problem, list(models)
+        self.problem = problem
+        self.models = [in_columns_of(problem, model) for model in models]
         check_readers(problem, self.models)
 
     @classmethod

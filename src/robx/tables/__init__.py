@@ -33,6 +33,7 @@ from robx.tables.reader import (
     column_values,
     distinct_values,
     number_column,
+    number_limits,
     read_matrix,
 )
 from robx.tables.serialization import pack, unpack
@@ -59,6 +60,7 @@ __all__ = [
     "is_records",
     "listing_only",
     "number_column",
+    "number_limits",
     "opened",
     "pack",
     "pack_layout",

@@ -40,6 +40,11 @@ class Column:
         The largest absolute value that the model takes.
     largest_integer : float
         The same in an array of integers, which LightGBM rounds to float32.
+    limits : (float, float), optional
+        The smallest and the largest number that the model takes, where these are not alike.
+    is_ignored : bool
+        Whether the model takes no notice of the column, whatever it holds. Where that is not
+        numbers, it is read as zeros.
     blank : str
         What the model's library writes for a blank in a column's name.
     """
@@ -56,6 +61,8 @@ class Column:
     takes_missing: bool = True
     largest: float = float("inf")
     largest_integer: float = float("inf")
+    limits: tuple[float, float] | None = None
+    is_ignored: bool = False
     blank: str = " "
 
     @property

@@ -229,6 +229,8 @@ def _from_cells(
         if j in spell:
             cells, rows = given[:, j].tolist(), np.arange(len(given))
             raw[:, j] = spelled(cells, rows, spell[j], column.name, complaints)
+        elif column.is_ignored:
+            raw[:, j] = 0.0
         elif column.as_text:
             raw[:, j] = look_up(given[:, j].tolist(), np.arange(len(given)), column, complaints)
         else:
@@ -337,7 +339,7 @@ def check_columns(X: Any, columns: Sequence[Column], *, named: bool, what: str =
     places = find_places(table, columns, named=named, what=what)
     for column, place in zip(columns, places, strict=True):
         store = of_dtype(table.dtypes[place], table.kind)
-        if store.number and not column.is_category:
+        if column.is_ignored or (store.number and not column.is_category):
             continue
         is_text = store.is_text and column.categories is None
         reads_cells = store.is_object and not column.is_category
@@ -364,6 +366,8 @@ def _read_column(
 ) -> Floats:
     if is_numbers(store, column):
         return as_floats(values, kind)
+    if column.is_ignored:
+        return np.zeros(len(values))
     if column.is_category:
         return codes_of_column(values, kind, store, column, complaints)
     objects = as_objects(values, kind)
@@ -386,14 +390,46 @@ def _check_values(raw: Floats, columns: Sequence[Column], complaints: Complaints
     """Refuse values that the model would refuse, a part of the rows at a time."""
     refuses = np.array([not column.takes_missing for column in columns], dtype=bool)
     largest = np.array([np.inf if column.is_category else column.largest for column in columns])
+    limits = number_limits(columns)
     for first in range(0, len(raw), ROWS_AT_ONCE):
         part = raw[first : first + ROWS_AT_ONCE]
         if refuses.any() and (lacking := np.isnan(part) & refuses).any():
             _complain_of_missing(lacking, first, columns, complaints)
         with np.errstate(invalid="ignore"):
             too_large = np.abs(part) > largest
+            outside = (part < limits[:, 0]) | (part > limits[:, 1]) if len(limits) else too_large
         if too_large.any():
             _complain_of_size(part, too_large, first, columns, complaints)
+        if (outside & ~too_large).any():
+            _complain_of_limits(part, outside, first, columns, complaints)
+
+
+def number_limits(columns: Sequence[Column]) -> Floats:
+    """Smallest and largest number that a model takes, by column: (d, 2), or (0, 2) if any do."""
+    if all(column.limits is None for column in columns):
+        return np.zeros((0, 2))
+    return np.array([column.limits or (-np.inf, np.inf) for column in columns])
+
+
+def _complain_of_limits(
+    part: Floats, bad: Bools, first: int, columns: Sequence[Column], complaints: Complaints
+) -> None:
+    def cell(row: int) -> tuple[str, float, tuple[float, float]]:
+        j = int(bad[row - first].argmax())
+        return columns[j].name, part[row - first, j], columns[j].limits or (-np.inf, np.inf)
+
+    def error(row: int) -> str:
+        name, value, (low, high) = cell(row)
+        return (
+            f"Column '{name}' of {complaints.what} has the value {value} in row {row}; the model "
+            f"takes values from {low:.6g} to {high:.6g}."
+        )
+
+    complaints.add(
+        first + np.flatnonzero(bad.any(axis=1)),
+        error,
+        lambda row: f"{cell(row)[0]} is {cell(row)[1]:.6g}, which the model does not take",
+    )
 
 
 def _complain_of_missing(

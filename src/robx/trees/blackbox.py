@@ -34,7 +34,7 @@ class BlackBox(Model):
         The class whose probability is the score: of two classes the second unless given. The
         classes of a callable are numbered from 0.
     why : str
-        Why the model is not taken apart into trees; empty if a black box was asked for.
+        Why it is not a `TreeEnsemble`, in a sentence; empty where that was not asked for.
 
     Examples
     --------

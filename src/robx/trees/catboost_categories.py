@@ -104,9 +104,8 @@ def refuse_combinations(info: Record) -> None:
         kinds = [element.text("combination_element") for element in elements]
         if kinds != ["cat_feature_value"]:
             raise OnlyScores(
-                "The CatBoost model uses statistics of combined features, which single columns "
-                "cannot answer, so robx cannot take its trees apart. Train it with "
-                "max_ctr_complexity=1 (the default is 4): then every split is about one column."
+                "it uses CatBoost's statistics of combined features. Train it with "
+                "max_ctr_complexity=1 (the default is 4), so that every split is about one column"
             )
 
 
@@ -226,7 +225,7 @@ def _named(
             "X= of robx.import_model."
         )
     if max(map(len, names)) > MAX_CODES:
-        raise OnlyScores(f"A column of the CatBoost model has more than {MAX_CODES} categories.")
+        raise OnlyScores(f"one of its columns has more than {MAX_CODES} categories")
     return names
 
 

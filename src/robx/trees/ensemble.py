@@ -31,8 +31,6 @@ Link = Literal["identity", "sigmoid", "one_minus_sigmoid", "softmax"]
 LINKS: tuple[Link, ...] = ("identity", "sigmoid", "one_minus_sigmoid", "softmax")
 
 Indices = NDArray[np.int32]
-#: What a column is unless its model says otherwise; fields that came after the first release.
-RARE = {"takes_unseen": True, "as_text": False, "partly_known": False}
 #: What each array may be made of.
 ARRAY_TYPES = {
     "base": ("f4", "f8"),
@@ -46,6 +44,8 @@ ARRAY_TYPES = {
     "node_split": ("i4",),
     "leaf_value": ("f4", "f8"),
 }
+#: Fields of a column that are told only where they are not as in most models.
+UNTOLD = frozenset({"takes_unseen", "as_text", "partly_known", "limits", "is_ignored"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,15 +272,19 @@ class TreeEnsemble(Model):
     def header(self) -> dict[str, Any]:
         """Everything but the arrays, as plain values.
 
-        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is what few
-        models' columns are, unless this model's are.
+        How names are spelled (`Column.blank`) is not told: the source tells it. Nor is what holds
+        of most columns, such as that unseen categories are taken.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.arrays()}
-        told = [f.name for f in fields(Column) if f.name not in {"blank", *RARE}]
-        columns = [{name: getattr(column, name) for name in told} for column in self.columns]
-        for plain_column, column in zip(columns, self.columns, strict=True):
-            rare = {name: getattr(column, name) for name in RARE}
-            plain_column |= {name: value for name, value in rare.items() if value != RARE[name]}
+        columns = [
+            {
+                f.name: value
+                for f in fields(Column)
+                if f.name != "blank"
+                and ((value := getattr(column, f.name)) != f.default or f.name not in UNTOLD)
+            }
+            for column in self.columns
+        ]
         return {**plain, "columns": columns}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

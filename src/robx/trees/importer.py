@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from robx.budget import Budget
-from robx.errors import ImportMismatch, InvalidInput, InvalidModel, RobxError, UnsupportedModel
+from robx.errors import (
+    ImportMismatch,
+    InvalidInput,
+    InvalidModel,
+    RobxError,
+    SlowModel,
+    UnsupportedModel,
+    warn_caller,
+)
 from robx.tables import Category, count_rows, listing_only, take
 from robx.trees.blackbox import BlackBox
 from robx.trees.category_names import Source, spelled_out
@@ -47,6 +55,10 @@ JSON_PARSERS = {
 NAMED_BY_TABLE = frozenset({"robx.trees.catboost"})
 #: Endings of pickles, which are not read.
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
+#: Packages whose pipelines are folded into their trees.
+PIPELINES = frozenset({"sklearn", "imblearn"})
+#: Classes in them that hold the model which they score.
+WRAPPINGS = frozenset({"Pipeline", "CalibratedClassifierCV"})
 SAMPLE = 512
 TOLERANCE = 1e-6
 
@@ -187,6 +199,45 @@ def import_named(
         model = ParsedFile(model, budget)
     if isinstance(model, ParsedFile):
         return _import_file(model, target, sources, X)
+    imported = import_live(model, target, X, sources)
+    if isinstance(imported, TreeEnsemble) and X is not None:
+        imported = _checked(model, imported, X)
+    if isinstance(imported, BlackBox) and imported.why:
+        warn_caller(imported.why, SlowModel)
+    return imported
+
+
+def _checked(model: Any, imported: TreeEnsemble, X: object) -> TreeEnsemble | BlackBox:
+    """Check an import on rows; a pipeline that was not folded soundly stays a black box."""
+    parser = import_module(_parser_of(model) or PARSERS["sklearn"])
+    folded = _wrapping(model) is not None
+
+    def ask(rows: Any) -> Any:
+        return parser.probability(model, imported.target, rows)
+
+    try:
+        _check(imported, X, ask, by_dtype=not folded)
+    except ImportMismatch:
+        if not folded:
+            raise
+        why = "folded into its trees, it scores a row of the table differently"
+        return BlackBox(model, imported.target, _slow(model, why))
+    return imported
+
+
+def import_live(
+    model: Any,
+    target: Category | None = None,
+    X: object | None = None,
+    sources: Sequence[Source] = (),
+) -> TreeEnsemble | BlackBox:
+    """Import a fitted model that is in memory, unchecked and without a warning.
+
+    `X` are rows like those that a pipeline was fitted on; names of categories that the model does
+    not hold are looked up in `sources`.
+    """
+    if _wrapping(model) is not None:
+        return _unwrapped(model, target, X)
     module = _parser_of(model)
     if module is None:
         return BlackBox(model, target)
@@ -195,19 +246,48 @@ def import_named(
     parser = import_module(module)
     given = (sources,) if module in NAMED_BY_TABLE else ()
     try:
-        parsed = parser.from_model(model, target, *given)
+        parsed: TreeEnsemble | None = parser.from_model(model, target, *given)
     except NotFittedError as error:
         raise not_fitted(model) from error
     except OnlyScores as error:
         if not hasattr(model, "predict_proba"):
             raise
-        return BlackBox(model, target, why=str(error))
-    if parsed is None:  # a classifier of the library that is not a tree ensemble
-        return BlackBox(model, target)
-    ensemble: TreeEnsemble = parsed
-    if X is not None:
-        _check(ensemble, X, lambda rows: parser.probability(model, ensemble.target, rows))
-    return ensemble
+        return BlackBox(model, target, _slow(model, error.reason))
+    # None is a classifier of the library that is not a tree ensemble.
+    return BlackBox(model, target) if parsed is None else parsed
+
+
+def _wrapping(model: object) -> str | None:
+    """Name the class of a pipeline or a calibrated model, where its library's code scores it."""
+    scoring = next((b for b in type(model).__mro__ if "predict_proba" in vars(b)), object)
+    is_known = scoring.__module__.split(".")[0] in PIPELINES
+    return scoring.__name__ if is_known and scoring.__name__ in WRAPPINGS else None
+
+
+def _unwrapped(model: Any, target: Category | None, X: object | None) -> TreeEnsemble | BlackBox:
+    """Fold a pipeline into its trees; one that cannot be folded is a black box that says why."""
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - takes long to load
+    from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415
+
+    from robx.trees.pipelines import CannotFold, calibrated, fold  # noqa: PLC0415
+
+    try:
+        check_is_fitted(model)
+        if _wrapping(model) == "Pipeline":
+            return fold(model, target, import_live, X)
+        return calibrated(model, target, lambda inner, label: import_live(inner, label, X))
+    except NotFittedError as error:
+        raise not_fitted(model) from error
+    except CannotFold as cannot:
+        reason = cannot.reason
+    except UnsupportedModel as error:
+        reason = f"its model cannot be imported. {str(error).rstrip('.')}"
+    return BlackBox(model, target, _slow(model, reason))
+
+
+def _slow(model: object, reason: str) -> str:
+    name = "pipeline" if _wrapping(model) == "Pipeline" else type(model).__name__
+    return f"The {name} is scored as a black box, which is slow: {reason}."
 
 
 def _parser_of(model: object) -> str | None:
@@ -277,8 +357,13 @@ def file_parser(path: Path) -> str:
     return parser
 
 
-def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) -> None:
-    """Score a sample of rows both ways, and refuse the import at the first that differs."""
+def _check(
+    ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any], *, by_dtype: bool = True
+) -> None:
+    """Score a sample of rows both ways, and refuse the import at the first that differs.
+
+    `by_dtype` tells whether the library knows categories by the dtype of their column.
+    """
     n_rows = count_rows(X)
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, SAMPLE)).astype(int))
     # Few rows are read as they are: what is not a table is told so by the reader.
@@ -291,9 +376,10 @@ def _check(ensemble: TreeEnsemble, X: Any, probability: Callable[[Any], Any]) ->
         return
     ours = ensemble.score_matrix(matrix)
     sample = take(X, rows, ensemble.columns if ensemble.named else None)
-    if any(column.as_text for column in ensemble.columns):
+    strict = {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}
+    if by_dtype and any(column.as_text for column in ensemble.columns):
         sample = spelled_out(sample, matrix, ensemble.columns)
-    elif strict := {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}:
+    elif strict and by_dtype:
         # A library that refuses unseen categories refuses a dtype that lists them, too.
         sample = listing_only(sample, strict)
     try:

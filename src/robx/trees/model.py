@@ -28,6 +28,8 @@ class Model(ABC):
 
     target: Category | None
     source: str
+    #: Why it is not a `TreeEnsemble`, in a sentence; empty for one, and where nobody asked for it.
+    why: str = ""
 
     @property
     @abstractmethod
@@ -52,11 +54,13 @@ class Model(ABC):
     def about(self) -> dict[str, Any]:
         """Describe the model in plain values: its kind, digest, source and number of trees."""
         trees = self.trees
+        told = {"why": self.why} if self.why else {}
         return {
             "kind": "black box" if trees is None else "tree ensemble",
             "digest": self.digest,
             "source": self.source,
             "n_trees": None if trees is None else trees.n_trees,
+            **told,
         }
 
     @abstractmethod

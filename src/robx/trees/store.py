@@ -22,7 +22,7 @@ from robx.errors import InvalidModel, UnsupportedModel
 from robx.files import atomically
 from robx.tables import Category, Column
 from robx.trees import lightgbm
-from robx.trees.ensemble import ARRAY_TYPES, RARE, TreeEnsemble
+from robx.trees.ensemble import ARRAY_TYPES, UNTOLD, TreeEnsemble
 from robx.trees.records import Record, parse_json
 from robx.trees.targets import UnknownTarget
 
@@ -49,7 +49,10 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     "n_codes": (int,),
     "categories": LIST,
     "missing_range": LIST,
-    **dict.fromkeys(("by_value", "unseen_is_missing", "takes_missing", *RARE), (bool,)),
+    "limits": LIST,
+    **dict.fromkeys(("by_value", "unseen_is_missing", "takes_unseen", "takes_missing"), (bool,)),
+    **dict.fromkeys(("as_text", "partly_known"), (bool,)),
+    "is_ignored": (bool,),
     **dict.fromkeys(("largest", "largest_integer"), (float,)),
 }
 
@@ -164,15 +167,16 @@ def _little_endian(code: str) -> np.dtype[Any]:
 
 
 def _column(record: Record, blank: str) -> Column:
-    fields = _typed(Record({**RARE, **record.fields}, record.where), COLUMN_TYPES)
-    for name in ("categories", "missing_range"):
+    untold = {name: getattr(Column, name) for name in UNTOLD}
+    fields = _typed(Record({**untold, **record.fields}, record.where), COLUMN_TYPES)
+    for name in ("categories", "missing_range", "limits"):
         if fields[name] is not None:
             fields[name] = tuple(fields[name])
-    span, categories = fields["missing_range"], fields["categories"]
-    if not all(type(category) in CATEGORY for category in categories or ()):
+    if not all(type(category) in CATEGORY for category in fields["categories"] or ()):
         raise InvalidModel(f"{record.where} has a category that is not a label.")
-    if span is not None and (len(span) != 2 or any(type(bound) is not float for bound in span)):
-        raise InvalidModel(f"{record.where} has a range that is not two numbers.")
+    for span in (fields["missing_range"], fields["limits"]):
+        if span is not None and (len(span) != 2 or any(type(bound) is not float for bound in span)):
+            raise InvalidModel(f"{record.where} has a range that is not two numbers.")
     return Column(**fields, blank=blank)
 
 

@@ -33,7 +33,17 @@ class UnknownTarget(InvalidInput):
 
 
 class OnlyScores(UnsupportedModel):
-    """A model's trees cannot be taken apart; alive, it can still be asked for its scores."""
+    """A model's trees cannot be taken apart; alive, it can still be asked for its scores.
+
+    Parameters
+    ----------
+    reason : str
+        A clause that says why.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The model cannot be taken apart into trees: {reason}.")
+        self.reason = reason
 
 
 def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple[Category, int]:
