@@ -51,8 +51,8 @@ JSON_PARSERS = {
         "robx.trees.catboost",
     ),
 }
-#: Parsers of models that do not hold the names of their categories: they look them up in a table.
-NAMED_BY_TABLE = frozenset({"robx.trees.catboost"})
+#: Parsers that look into a table: for names of categories, or for types of a pipeline's columns.
+NAMED_BY_TABLE = frozenset({"robx.trees.catboost", "robx.trees.skops"})
 #: Endings of pickles, which are not read.
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
 #: Packages whose pipelines are folded into their trees.
