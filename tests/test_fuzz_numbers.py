@@ -17,11 +17,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 
 import mutations
 import robx
@@ -49,6 +53,16 @@ MEMORY, SECONDS = 700 * 2**20, 20
 
 def save_skops(model: Any) -> Callable[[Path], None]:
     return lambda path: skops.io.dump(model.fit(HOLES if "Hist" in str(model) else X, Y), path)
+
+
+def save_pipeline(path: Path) -> None:
+    columns = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), [0, 1]),
+        (OneHotEncoder(min_frequency=3, drop="first", handle_unknown="ignore"), [2]),
+        remainder=KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"),
+    )
+    model = make_pipeline(columns, RandomForestClassifier(3, max_depth=3, random_state=0))
+    skops.io.dump(model.fit(X.round(), Y), path)
 
 
 def save_answers(path: Path) -> None:
@@ -104,6 +118,7 @@ FORMATS: dict[str, tuple[str, str, Callable[[Path], object], mutations.Mutator]]
         save_skops(HistGradientBoostingClassifier(max_iter=3, categorical_features=[1])),
         mutations.skops_file,
     ),
+    "pipeline": ("model", ".skops", save_pipeline, mutations.skops_file),
     "csv": ("table", ".csv", save_table, mutations.text_file),
     "parquet": ("table", ".parquet", save_table, mutations.binary_file),
     "schema yaml": ("schema", ".yaml", save_schema, mutations.yaml_file),

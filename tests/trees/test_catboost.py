@@ -259,16 +259,6 @@ def test_a_model_that_was_not_fitted_is_told_so() -> None:
         robx.import_model(classifier())
 
 
-@pytest.mark.parametrize("one_hot", [1, 10], ids=["ctr", "one hot"])
-def test_categorical_features_are_refused_and_blackbox_takes_them(one_hot: int) -> None:
-    frame = pd.DataFrame({"purpose": np.array(["car", "tv", "house"])[Y3], "amount": X[:, 1]})
-    model = classifier(iterations=3, one_hot_max_size=one_hot)
-    model.fit(frame, Y, cat_features=["purpose"])
-    with pytest.raises(robx.UnsupportedModel, match=r"categorical.*cannot be rebuilt.*robx\.Blac"):
-        robx.import_model(model)
-    np.testing.assert_allclose(robx.BlackBox(model).score(frame), model.predict_proba(frame)[:, 1])
-
-
 def test_text_and_embedding_features_and_infinite_borders_are_refused(tmp_path: Path) -> None:
     text = pd.DataFrame({"x": X[:, 0], "note": np.array(["good day", "bad night"])[Y]})
     vector = pd.DataFrame({"x": X[:, 0], "place": [list(row) for row in X[:, 1:]]})
@@ -326,6 +316,7 @@ def _name_all(model: Any) -> None:
         (lambda m: _split(m).update(split_index=10**6), "uses border 1000000 of"),
         (lambda m: _split(m).update(split_index=-1), "split_index must be an integer"),
         (lambda m: _split(m).update(border=1e300), r"splits column \d at 1e\+300"),
+        (lambda m: _split(m).update(split_type="OnlineCtr"), "OnlineCtr; its split_index says on"),
         (lambda m: m["oblivious_trees"].clear(), "no trees"),
         (lambda m: m.pop("oblivious_trees"), "lacks the field 'oblivious_trees'"),
         (lambda m: m.update(trees=[]), "both kinds of trees"),
@@ -363,9 +354,7 @@ def test_a_damaged_file_is_told_apart_by_its_message(
         (lambda m: _tree(m).update(twist=1), "robx does not know: twist"),
         (lambda m: _split(m).update(twist=1), "robx does not know: twist"),
         (lambda m: _classes(m).update(twist=1), "robx does not know: twist"),
-        (lambda m: _split(m).update(split_type="OnlineCtr"), "categorical feature"),
         (lambda m: m["features_info"].update(text_features=[{}]), "cannot be rebuilt"),
-        (lambda m: m.update(ctr_data={"a": 1}), "cannot be rebuilt"),
         (lambda m: _classes(m).update(class_to_label=[1, 0]), "not the ones that it names"),
         (lambda m: _classes(m).update(classes_count=3), "not the ones that it names"),
     ],

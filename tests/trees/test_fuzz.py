@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xgboost as xgb
 
 import robx
+from catboost_cases import labels, people, trained
 from model_files import (
     HOLES,
     X,
@@ -31,14 +33,16 @@ from model_files import (
     save_xgboost,
     save_xgboost_categories,
 )
-from robx.trees import TreeEnsemble
+from robx.trees import TreeEnsemble, child
 from robx.trees.catboost import TO_JSON
+from robx.trees.importer import import_named
 from speed import slow_but
 
 pytestmark = pytest.mark.fuzz
 
 FILES = int(os.environ.get("ROBX_FUZZ", "150"))
 SECONDS_A_FILE = 20
+PEOPLE = people(120)
 #: Numbers that break things: out of range, out of sign, out of this world.
 NASTY = [
     "-1",
@@ -155,6 +159,52 @@ def test_mutated_files(name: str, tmp_path: Path) -> None:
             kept.write_bytes(path.read_bytes())
             raise
     assert refused > FILES // 4
+
+
+def _names_are_tried(path: Path) -> bool:
+    """Import a file with categories; tell whether it was taken."""
+    with time_limit():
+        try:
+            ensemble = import_named(path, None, (PEOPLE,))
+        except robx.RobxError as error:
+            assert len(str(error)) > 20
+            return False
+        assert isinstance(ensemble, TreeEnsemble)
+        if ensemble.names == tuple(PEOPLE.columns):
+            some = PEOPLE[:20].assign(town=PEOPLE["town"][0])
+            assert ((ensemble.score(some) >= 0) & (ensemble.score(some) <= 1)).all()
+    return True
+
+
+def _damaged_categories(tmp_path: Path, n: int) -> Iterator[Path]:
+    path = tmp_path / "model.json"
+    trained(PEOPLE, labels(PEOPLE), iterations=4).save_model(str(path), format="json")
+    yield path
+    data, rng = path.read_bytes(), random.Random("categories")
+    for _ in range(n):
+        path.write_bytes(mutate(data, rng))
+        yield path
+
+
+def test_mutated_files_with_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes before and after CatBoost is asked, which answers no to everything."""
+
+    def always_no(*_: object, probes: list[str], rows: list[object]) -> object:
+        n_trees = sum(len(json.loads(probe)["oblivious_trees"]) for probe in probes)
+        return np.zeros((len(rows), n_trees))
+
+    monkeypatch.setattr(child, "score", always_no)
+    first, *others = [_names_are_tried(path) for path in _damaged_categories(tmp_path, FILES)]
+    assert first
+    assert others.count(False) > FILES // 4
+
+
+@pytest.mark.slow
+def test_mutated_files_with_categories_end_in_the_child_process(tmp_path: Path) -> None:
+    first, *_ = [
+        _names_are_tried(path) for path in _damaged_categories(tmp_path, max(FILES // 30, 3))
+    ]
+    assert first
 
 
 @pytest.mark.parametrize("size", [0, 1, 7])

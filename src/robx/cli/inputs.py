@@ -50,8 +50,10 @@ class Inputs:
 
     @cached_property
     def file(self) -> ModelFile:
-        """The model file."""
-        return model_file(self.model_path, unsafe_pickle=self.unsafe_pickle)
+        """The model file; categories that it does not name are looked up in --data."""
+        file = model_file(self.model_path, unsafe_pickle=self.unsafe_pickle)
+        file.sources = lambda: (self._without_others(self._read(self.data)),)
+        return file
 
     @property
     def model(self) -> Any:
@@ -195,12 +197,16 @@ class Inputs:
         trained_on: Sequence[str] | None = None,
         model: Model | None = None,
     ) -> pd.DataFrame:
-        others = [name for name in (self.label, self.id_column) if name in table.columns]
         known = self.imported if model is None else model
-        features, said = features_of(table.drop(columns=others), path, known, trained_on)
+        features, said = features_of(self._without_others(table), path, known, trained_on)
         if said:
             remark(said, quiet=self.quiet)
         return features
+
+    def _without_others(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Leave out the labels and the names of applicants."""
+        others = [name for name in (self.label, self.id_column) if name in table.columns]
+        return table.drop(columns=others)
 
 
 def with_inputs(command: Any) -> Any:

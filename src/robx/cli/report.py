@@ -108,6 +108,7 @@ def _stability(answers: Any, model_path: str | None, data: str | None, unsafe_pi
             f"'{data}' lacks columns that the answers have: {listed(lacking)}. --data takes the "
             "table that the model was trained on."
         )
+    file.sources = lambda: (rows[names],)
     features, _ = features_of(rows[names], data, file.imported(target))
     problem = robx.Problem(file.model, features, answers.schema, target, threshold)
     return robx.plots.stability_table(problem, features)

@@ -61,6 +61,7 @@ TURNS: tuple[tuple[str, str], ...] = (
     (r"unsafe_pickle=True \(--unsafe-pickle\)", "--unsafe-pickle"),
     (r"(target|threshold)= \(--\1\)", r"--\1"),
     (r"target= of robx\.import_model", "--target"),
+    (r"X= of robx\.import_model", "--data"),
     (r"of 'models'", "of the --retrained models"),
     (r"robx\.BlackBox(?! in Python)", "robx.BlackBox in Python"),
 )

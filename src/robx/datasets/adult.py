@@ -158,9 +158,9 @@ def load_adult(categories: Literal["words", "codes"] = "words") -> Dataset:
         How ``workclass``, ``marital_status``, ``occupation``, ``relationship``, ``race``, ``sex``
         and ``native_country`` are held. In words, as pandas categories: for XGBoost with
         ``enable_categorical=True``, LightGBM, scikit-learn's `HistGradientBoostingClassifier`, and
-        CatBoost with ``cat_features`` (which robx takes as a `robx.BlackBox`). As codes, integers
-        that count the schema's levels from 1, with 0 for unknown: for CatBoost,
-        `RandomForestClassifier` and whatever else takes only numbers.
+        CatBoost with ``cat_features`` and ``max_ctr_complexity=1``. As codes, integers that count
+        the schema's levels from 1, with 0 for unknown: for `RandomForestClassifier` and whatever
+        else takes only numbers.
 
     Returns
     -------

@@ -18,7 +18,8 @@ from robx.scenarios.base import first_sentence
 from robx.schema import Schema
 from robx.schema.guess import warn_of_guess
 from robx.tables import Category, count_rows, take
-from robx.trees import BlackBox, Model, import_model
+from robx.trees import BlackBox, Model
+from robx.trees.importer import import_named
 
 Rows = NDArray[np.intp]
 
@@ -141,14 +142,14 @@ class Study:
         return fresh(self.estimator, np.random.default_rng([seed, TRAIN]))
 
     def _problem(self, model: Any, X: Any) -> Problem:
+        # Names of categories from all rows: models that follow may know others than this one.
         try:
-            imported = import_model(model, self.target)
-        except UnsupportedModel:  # only its scores can be used
-            imported = BlackBox(model, self.target)
-        if imported.trees is None:
-            schema = self._guess if self.schema is None else self.schema
-            return Problem(imported, X, schema, threshold=self.threshold)
-        return Problem(model, X, self.schema, self.target, self.threshold)
+            imported = import_named(model, self.target, (self.X,), X)
+        except UnsupportedModel as error:  # only its scores can be used
+            imported = BlackBox(model, self.target, why=str(error))
+        guess = imported.trees is None and self.schema is None
+        schema = self._guess if guess else self.schema
+        return Problem(imported, X, schema, threshold=self.threshold)
 
     @cached_property
     def _guess(self) -> Schema:

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -38,7 +37,7 @@ from robx.retrained import (
     ModelScores,
     check_readers,
     import_models,
-    import_retrained,
+    importer_for,
     retrainings,
 )
 from robx.scenarios import OtherHalf, Scenario, read_labels
@@ -230,7 +229,7 @@ def retrained(
         given.y_train,
         given.n_models,
         given.seed,
-        None if wants_them else partial(import_retrained, target=problem.model.target),
+        None if wants_them else importer_for(problem),
         vary,
     )
     counted = _counted_in_a_bar(later, given.n_models, shown)

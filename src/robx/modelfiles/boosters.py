@@ -73,6 +73,9 @@ CATBOOST = (
     *("approx_on_full_history", "auto_class_weights", "bagging_temperature"),
     *("boost_from_average", "boosting_type", "bootstrap_type"),
     *("border_count", "class_names", "class_weights"),
+    *("combinations_ctr", "counter_calc_method", "ctr_leaf_count_limit"),
+    *("ctr_target_border_count", "max_ctr_complexity", "one_hot_max_size"),
+    *("per_feature_ctr", "simple_ctr", "store_all_simple_ctr"),
     *("depth", "diffusion_temperature", "feature_border_type"),
     *("feature_weights", "fold_len_multiplier", "grow_policy"),
     *("has_time", "l2_leaf_reg", "langevin"),
@@ -119,6 +122,10 @@ def catboost_recipe(file: ParsedFile) -> Told:
         settings["learning_rate"] = boosting.number("learning_rate")
     settings["iterations"] = n_trees
     settings |= {"verbose": False, "allow_writing_files": False}
+    features = root.record("features_info")
+    if features.fields.get("categorical_features"):
+        categories = features.records("categorical_features")
+        settings["cat_features"] = [one.integer("flat_feature_index") for one in categories]
     return maker, settings, STORED.format(name=file.path.name)
 
 

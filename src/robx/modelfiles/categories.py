@@ -63,6 +63,10 @@ def _as_trained(values: Any, column: Column) -> Any:
         return None
     if not column.is_category:
         return _as_numbers(values)
+    if column.as_text:  # what the table holds, only that numbers must be whole
+        return (
+            values.map(_as_written) if values.dtype.kind == "f" and values.notna().all() else None
+        )
     known = list(column.categories or ())
     if not known:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +17,11 @@ from robx.errors import InvalidInput, InvalidModel, UnsupportedModel
 from robx.modelfiles import boosters
 from robx.modelfiles.aliases import library_of, own_names
 from robx.modelfiles.lost_parameters import refuse_lost_parameters
+from robx.scenarios.estimators import lost_categories
 from robx.tables import Category
 from robx.trees import BlackBox, TreeEnsemble, import_model
-from robx.trees.importer import PICKLES, ParsedFile, check_file, file_parser
+from robx.trees.category_names import Source, UnnamedCategories
+from robx.trees.importer import PICKLES, ParsedFile, check_file, file_parser, import_named
 
 #: What the file of each library says about its training.
 READERS = {
@@ -64,6 +66,8 @@ class ModelFile:
         self.path = Path(path)
         self.unsafe_pickle = unsafe_pickle
         self.budget = budget or Budget.default()
+        #: Gives tables that name the categories of a model that does not hold their names.
+        self.sources: Callable[[], Sequence[Source]] = tuple
         self._imported: dict[str, TreeEnsemble | BlackBox] = {}
 
     @cached_property
@@ -82,7 +86,11 @@ class ModelFile:
         """Import the model, once for each class that is asked for."""
         key = repr(target)
         if key not in self._imported:
-            self._imported[key] = import_model(self.model, target)
+            try:
+                imported = import_model(self.model, target)
+            except UnnamedCategories:
+                imported = import_named(self.model, target, self.sources())
+            self._imported[key] = imported
         return self._imported[key]
 
     def classes(self, target: Category | None = None) -> set[Category]:
@@ -202,7 +210,8 @@ def _of_classifier(model: Any, given: dict[str, Any]) -> tuple[Any, str]:
     _refuse(set(given) - _names(copy), type(model).__name__)
     refuse_lost_parameters(model, given)
     if library == "catboost":  # which refuses a second name for what it was given by another
-        copy = type(model)(**own_names(deepcopy(copy.get_params()), library))
+        settings = {**deepcopy(copy.get_params()), **lost_categories(model)}
+        copy = type(model)(**own_names(settings, library))
     return copy.set_params(**given), "The model is trained again with its own settings"
 
 

@@ -30,12 +30,15 @@ from robx.schema.codec import MOST_LAYOUTS
 from robx.schema.guess import guess_features
 from robx.schema.unlisted import NO_WORDS, Word, Words
 from robx.tables import (
+    Category,
     Column,
     Layout,
     Table,
     as_named_frame,
     check_columns,
+    column_names,
     count_rows,
+    number_column,
     number_limits,
     positions,
     read_label,
@@ -499,21 +502,37 @@ def _with_categories(schema: Schema, model: Model, X_train: Any, names: Sequence
     A table does not tell them from whole numbers.
     """
     changes: dict[str, Any] = {}
-    columns = () if model.trees is None else model.trees.columns
-    place = {feature.name: feature for feature in schema.features}
-    for position, (name, column) in enumerate(zip(names, columns, strict=False)):
-        feature = place.get(name)
-        if not column.is_category or feature is None or not _is_plain_number(feature):
+    by_name = {feature.name: feature for feature in schema.features}
+    for position, name in enumerate(names):
+        feature = by_name.get(name)
+        if feature is None or not _is_plain_number(feature):
             continue
-        read = model.trees.read(X_train, "X_train") if model.trees is not None else np.zeros((0, 0))
-        found = np.unique(read[:, position])
-        known = tuple(int(level) for level in found[~np.isnan(found) & (found < column.n_codes)])
-        levels = column.categories if column.by_value and column.categories else known
+        levels = _category_levels(model, X_train, names, position)
         if levels:
             change = "any" if feature.change == "any" else "none"
             fields = {"kind": "categorical", "levels": levels, "change": change}
             changes[name] = feature.replaced(**fields, resolution=None, scale=None, noise=None)
     return schema.override(changes) if changes else schema
+
+
+def _category_levels(
+    model: Model, X_train: Any, names: Sequence[str], position: int
+) -> tuple[Category, ...]:
+    """Give the levels of a column of numbers that a model takes for categories, else none."""
+    if model.trees is None:
+        if not isinstance(model, BlackBox) or position not in model.category_places:
+            return ()
+        have = column_names(X_train) or tuple(names)
+        values = number_column(X_train, have.index(names[position]))
+        return tuple(int(level) for level in np.unique(values[~np.isnan(values)]))
+    columns = model.trees.columns
+    if position >= len(columns) or not columns[position].is_category:
+        return ()
+    column = columns[position]
+    if column.by_value and column.categories:
+        return column.categories
+    found = np.unique(model.trees.read(X_train, "X_train")[:, position])
+    return tuple(int(level) for level in found[~np.isnan(found) & (found < column.n_codes)])
 
 
 def _is_plain_number(feature: Feature) -> bool:

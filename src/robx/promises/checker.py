@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +22,10 @@ from robx.promises.folders import listed_answers
 from robx.promises.issued import IssuedAnswers, facts_in, of_answers, of_table, opened, origin_in
 from robx.promises.joined import joined
 from robx.promises.result import Check, Issued
-from robx.tables import Category, column_names, take
-from robx.trees import Model, import_model
+from robx.tables import Category, Column, column_names, take
+from robx.trees import Model
+from robx.trees.category_names import Source, UnnamedCategories
+from robx.trees.importer import import_named
 from robx.trees.rowwise import score_rows
 
 THRESHOLD = 0.5
@@ -86,7 +89,11 @@ def check(
     parts = [_opened(one, target, threshold) for one in listed_answers(answers)]
     wanted = _common(parts, "target") if target is None else target
     any_table = any(isinstance(part.answers, pd.DataFrame) for part in parts)
-    new = _imported(model, wanted, is_told=target is not None, is_table=any_table)
+    importing = partial(_imported, model, wanted, is_told=target is not None, is_table=any_table)
+    try:
+        new = importing()
+    except UnnamedCategories:
+        new = _with_names(importing, parts)
     cutoff = _common(parts, "threshold") if threshold is None else threshold
     judge = _Judge(
         new,
@@ -138,17 +145,46 @@ def _file_of(model: Any) -> str | None:
     return Path(path).name if isinstance(path, str | os.PathLike) else None
 
 
-def _imported(model: Any, target: Category | None, *, is_told: bool, is_table: bool) -> Model:
+def _with_names(importing: Callable[..., Model], parts: list[_Part]) -> Model:
+    """Import a model with the categories that the answers' schemas list, or else all of theirs.
+
+    With those of the schemas, the model of the answers is known again.
+    """
+    levels, points = list[Source](), list[Source]()
+    for part in parts:
+        is_whole = isinstance(part.answers, Counterfactuals)
+        several = [part.answers, *part.answers.alternatives] if is_whole else [part.answers]
+        issued = [of_answers(one) if is_whole else of_table(one) for one in several]
+        features = () if issued[0].schema is None else issued[0].schema.features
+        listed = {f.name: tuple(f.levels) for f in features if f.levels is not None}
+        columns = [Column(name, len(one), one, as_text=True) for name, one in listed.items()]
+        levels.append(tuple(columns))
+        points += [one.points for one in issued]
+    with suppress(UnnamedCategories):
+        found = importing(levels)
+        if found.trees is None or not any(c.partly_known for c in found.trees.columns):
+            return found
+    return importing([*levels, *points])
+
+
+def _imported(
+    model: Any,
+    target: Category | None,
+    sources: Sequence[Source] = (),
+    *,
+    is_told: bool,
+    is_table: bool,
+) -> Model:
     if isinstance(model, Model) and model.target is None and not is_told:
         return model  # a function, whose class only its writer knows
     try:
-        return import_model(model, target)
+        return import_named(model, target, sources)
     except InvalidInput as error:
         if target is None or is_told:
             raise
         if is_table and not isinstance(target, str):  # a CSV file has no quotes around labels
             with suppress(InvalidInput):
-                return import_model(model, str(target))
+                return import_named(model, str(target), sources)
         raise InvalidInput(
             f"The answers are for the class {target!r}. {error} Pass the class of the new model "
             "as target=."

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from robx.problem import Problem
 from robx.progress import Progress
 from robx.rehearsal.dials import dial_of, rungs, with_dial
 from robx.rehearsal.outcome import Outcome, Played
-from robx.retrained import ModelScores, import_retrained
+from robx.retrained import ModelScores, importer_for
 from robx.retrained.training import SHARE
 from robx.scenarios import Fit, Scenario, Subsample
 from robx.scenarios.base import SEEDS, stream, train
@@ -138,8 +137,7 @@ def _trial(play: Play, k: int, ladder: Floats) -> Played | None:
     halves = _halves(after, rng) if len(after) == 1 else []
     panel = [replace(fit, rows=base[fit.rows]) for fit in _panel_fits(play, labels[base], seed)]
     fits = [replace(f, rows=drawn[f.rows]) for f in (first, *after, *halves, *panel)]
-    then = partial(import_retrained, target=play.problem.model.target)
-    models = list(train(fits, play.table, str(change), then=then))
+    models = list(train(fits, play.table, str(change), then=importer_for(play.problem)))
     problem = _problem(play, models[0], drawn[base])
     people = _declined(problem, play, rng.permutation(others))
     if not len(people):

@@ -14,6 +14,7 @@ from robx.retrained.scoring import (
     check_readers,
     import_models,
     import_retrained,
+    importer_for,
     scores,
 )
 from robx.retrained.training import retrainings
@@ -27,6 +28,7 @@ __all__ = [
     "check_readers",
     "import_models",
     "import_retrained",
+    "importer_for",
     "retrainings",
     "scores",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from robx.problem.memo import Identity
 from robx.problem.used_models import scores_or_zero
 from robx.recent import Recent
 from robx.tables import count_rows, take
-from robx.trees import BlackBox, Model, TreeEnsemble, import_model
+from robx.trees import BlackBox, Model, TreeEnsemble
 from robx.trees.alignment import in_columns
+from robx.trees.category_names import Source, UnnamedCategories
 from robx.trees.combined import Combined
-from robx.trees.importer import ParsedFile, import_live
+from robx.trees.importer import ParsedFile, import_live, import_named
 
 #: Rows that one thread scores at a time.
 CHUNK = 128
@@ -41,9 +42,27 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    rows = None if problem.is_restored else problem.codec.write(problem.training[:MOST_LIKE])
-    imported = (import_retrained(model, problem.model.target, rows) for model in models)
+    importing = importer_for(problem)
+    try:
+        imported = [importing(model) for model in models]
+    except UnnamedCategories:  # a file of categories that the problem's own model does not know
+        sources = (problem.codec.write(problem.training),)
+        imported = [importing(model, sources=sources) for model in models]
     return [in_columns_of(problem, model) for model in imported]
+
+
+def importer_for(problem: Problem) -> partial[Model]:
+    """Give the function that imports models like the problem's own.
+
+    They score the same class, and know their categories by the same names.
+    """
+    trees = problem.model.trees
+    return partial(
+        import_retrained,
+        target=problem.model.target,
+        like=None if problem.is_restored else problem.codec.write(problem.training[:MOST_LIKE]),
+        sources=() if trees is None else (trees.columns,),
+    )
 
 
 def in_columns_of(problem: Problem, model: Model) -> Model:
@@ -54,21 +73,24 @@ def in_columns_of(problem: Problem, model: Model) -> Model:
     return in_columns(model.trees, columns) or model
 
 
-def import_retrained(model: Any, target: Any, like: Any = None) -> Model:
+def import_retrained(
+    model: Any, target: Any, like: Any = None, sources: Sequence[Source] = ()
+) -> Model:
     """Import a model; one that cannot be taken apart is still asked for its scores.
 
-    `like` are rows like those that it was trained on, where there are any at hand.
+    `like` are rows like those that it was trained on, where there are any at hand. The names of
+    categories are looked up in `sources`, if the model does not hold them.
     """
     if isinstance(model, BlackBox) and model.target is None:  # a function, which has no classes
         model = model.model
     try:
         if isinstance(model, Model | ParsedFile | str | os.PathLike):
-            return import_model(model, target)
-        return import_live(model, target, like)  # of a slow one, the first model has warned
-    except UnsupportedModel:
+            return import_named(model, target, sources)
+        return import_live(model, target, like, sources)  # of a slow one, the first has warned
+    except UnsupportedModel as error:
         if not hasattr(model, "predict_proba"):
             raise
-        return BlackBox(model, target)
+        return BlackBox(model, target, why=str(error))
 
 
 def scores(models: Sequence[Model], X: Any) -> NDArray[np.float64]:

@@ -20,7 +20,8 @@ from robx.robustness.draws import DrawKind, Draws, make_draws, seed_of
 from robx.robustness.exact import exact_stability
 from robx.robustness.probe import Probe, open_probe
 from robx.tables import parts, take
-from robx.trees import Model, import_model
+from robx.trees import Model
+from robx.trees.importer import import_named
 from robx.trees.rowwise import refusals
 
 T = TypeVar("T")
@@ -226,7 +227,7 @@ def _by_row(of: Callable[[Any, Any], T], model: Any, X: Any) -> tuple[T, tuple[s
     try:
         return of(model, X), ()
     except InvalidInput:
-        imported = import_model(model)
+        imported = import_named(model, None, (X,))
         reason = refusals(imported, X)
         if not any(reason) and imported is model:
             raise
@@ -244,7 +245,7 @@ def _open_parts(model: Any, X: Any, sigma: Any, scale: Any) -> Iterator[Probe]:
     imported = model
     several = parts(X, PART)
     if len(several) > 1:
-        imported = import_model(model, X=several[0])
+        imported = import_named(model, None, (X,), several[0])
         for part in several:
             open_probe(imported, part, sigma, scale)
     for part in several:

@@ -23,7 +23,8 @@ from robx.kernels import neighbourhood
 from robx.robustness.draws import Draws
 from robx.robustness.noise import per_column, spread_of
 from robx.tables import column_names
-from robx.trees import BlackBox, TreeEnsemble, import_model
+from robx.trees import BlackBox, TreeEnsemble
+from robx.trees.importer import import_named
 
 #: Values outside of this are not taken to be scaled to [0, 1]. XGBoost splits missing values off at
 #: twice the largest value, which is 2 for scaled columns.
@@ -70,7 +71,7 @@ def open_probe(
 ) -> Probe:
     """Read the points and the noise, and check everything before any work starts."""
     # Rows are at hand, so a model that is not imported yet is checked on them.
-    imported = import_model(model, X=X)
+    imported = import_named(model, None, (X,) if scale is None else (X, scale), X)
     if isinstance(imported, TreeEnsemble):
         return EnsembleProbe(imported, imported.read(X), _ensemble_spread(imported, sigma, scale))
     return _copies_probe(imported, X, sigma, scale)
@@ -202,6 +203,7 @@ def _copies_probe(model: BlackBox, X: Any, sigma: Any, scale: Any) -> CopiesProb
     table = model.ordered(X)
     values, moves = _numbers(table)
     labels = column_names(table) or model.names or tuple(map(str, range(values.shape[1])))
+    moves[list(model.category_places)] = False
     sigmas = np.where(moves, per_column(sigma, labels, "sigma"), 0.0)
     if scale is None:
         with np.errstate(invalid="ignore"):

@@ -79,11 +79,20 @@ def _unfitted(estimator: Any) -> Any:
     from sklearn.base import clone  # noqa: PLC0415 - takes long to load
 
     if _library(estimator) == "catboost":
-        return type(estimator)(**deepcopy(estimator.get_params()))
+        return type(estimator)(**deepcopy(estimator.get_params()), **lost_categories(estimator))
     try:
         return clone(estimator)
     except RuntimeError:  # with CatBoost inside
         return deepcopy(estimator)
+
+
+def lost_categories(model: Any) -> dict[str, Any]:
+    """Give the `cat_features` of a CatBoost model that only its `fit` was told."""
+    if model.get_params().get("cat_features") is not None or not model.is_fitted():
+        return {}
+    names, found = list(model.feature_names_), list(model.get_cat_feature_indices())
+    is_named = names != [str(j) for j in range(len(names))]
+    return {"cat_features": [names[j] if is_named else int(j) for j in found]} if found else {}
 
 
 def _parts(estimator: Any) -> dict[str, Any]:

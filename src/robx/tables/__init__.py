@@ -8,8 +8,9 @@ know how single columns are stored; `writer` puts points back into a table of th
 
 from __future__ import annotations
 
-from robx.tables.codes import read_label
+from robx.tables.codes import category_text, read_label
 from robx.tables.column import Category, Column
+from robx.tables.columns import plain_array
 from robx.tables.frames import (
     Table,
     as_named_frame,
@@ -47,6 +48,7 @@ __all__ = [
     "Table",
     "as_named_frame",
     "as_pandas",
+    "category_text",
     "check_columns",
     "column_names",
     "column_values",
@@ -63,6 +65,7 @@ __all__ = [
     "pack",
     "pack_layout",
     "parts",
+    "plain_array",
     "positions",
     "read_label",
     "read_matrix",

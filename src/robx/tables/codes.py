@@ -24,6 +24,12 @@ from robx.tables.storage import Storage, is_missing, one_chunk
 Spelling = Callable[[Any], float]
 #: Values that may be a category.
 LABELS = (str, bool, int, float, np.generic)
+ANY_LABEL = "text, numbers or categories"
+#: Why a category is refused, and what to do about it.
+NOT_TRAINED_ON = "the model was not trained on and refuses"
+REPLACE_IT = "Replace it with one of these, or with a missing value."
+NOT_NAMED = "was not in the table that the model was imported with"
+NAME_IT = "Import the model with a table that has all of its categories: X= of robx.import_model."
 
 
 def codes_of_column(
@@ -47,6 +53,15 @@ def codes_of_column(
             "be told apart; convert the column to a category dtype."
         )
     return look_up(*factorized(values, kind), column, complaints)
+
+
+def codes_of_numbers(values: Floats, column: Column, complaints: Complaints) -> Floats:
+    """The code for each of an array's numbers, which are categories themselves: (n,) float64."""
+    found, codes = np.unique(values, return_inverse=True)
+    labels: list[Any] = found.tolist()
+    if column.as_text:  # an array of integers was read as floats
+        labels = [int(label) if label.is_integer() else label for label in labels]
+    return look_up(labels, codes, column, complaints)
 
 
 def named_dtype(values: Any) -> Any:
@@ -98,32 +113,53 @@ def look_up(
     A value that is none of the categories gets the first code that no category has.
     """
     order = column.categories or ()
-    place = {category: float(i) for i, category in enumerate(order)}
+    spell = category_text if column.as_text else _itself
+    place = {spell(category): float(i) for i, category in enumerate(order)}
     places = np.full(len(values) + 1, np.nan)  # the last one, which is also -1, is missing
     odd, refused = np.zeros((2, len(places)), dtype=bool)
     for k, (value, lacks) in enumerate(zip(values, is_missing(values), strict=True)):
-        if isinstance(value, Hashable) and value in place:
-            places[k] = place[value]
+        category = spell(value)
+        if isinstance(category, Hashable) and category in place:
+            places[k] = place[category]
         elif not lacks:
-            odd[k] = not isinstance(value, LABELS)
+            odd[k] = not isinstance(category, LABELS)
             refused[k] = not column.takes_unseen and not odd[k]
             places[k] = np.nan if odd[k] or refused[k] else max(column.n_codes, len(order))
-    _complain_of_odd(values, codes, odd, column.name, complaints)
+    kinds = "text or whole numbers" if column.as_text else ANY_LABEL
+    _complain_of_odd(values, codes, odd, column.name, complaints, kinds)
     if refused.any() and (bad := refused[codes]).any():
+        why, advice = (NOT_NAMED, NAME_IT) if column.partly_known else (NOT_TRAINED_ON, REPLACE_IT)
         complaints.add(
             np.flatnonzero(bad),
             lambda row: (
                 f"Column '{column.name}' of {complaints.what} has the category "
-                f"{shown(values[codes[row]])} in row {row}, which the model was not trained on and "
-                f"refuses. It knows {listed(order)}. Replace it with one of these, or with a "
-                "missing value."
+                f"{shown(values[codes[row]])} in row {row}, which {why}. It knows {listed(order)}. "
+                f"{advice}"
             ),
-            lambda row: (
-                f"{column.name} is {shown(values[codes[row]])}, a category that the model was not "
-                "trained on and refuses"
-            ),
+            lambda row: f"{column.name} is {shown(values[codes[row]])}, a category that {why}",
         )
     return np.asarray(places[codes])
+
+
+def category_text(value: Any) -> str | None:
+    """Spell a category as CatBoost does, which compares text; None for what it does not take.
+
+    >>> [category_text(value) for value in ("a", 3, True, 2.5)]
+    ['a', '3', '1', None]
+    """
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # half of a character
+            return None
+        return str(value)
+    if isinstance(value, bool | int | np.bool_ | np.integer) and -(2**63) <= value < 2**63:
+        return str(int(value))
+    return None
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def read_label(value: Any, column: Column, reasons: dict[int, str]) -> float:
@@ -134,18 +170,24 @@ def read_label(value: Any, column: Column, reasons: dict[int, str]) -> float:
 
 
 def _complain_of_odd(
-    values: list[Any], codes: NDArray[Any], odd: Bools, name: str, complaints: Complaints
+    values: list[Any],
+    codes: NDArray[Any],
+    odd: Bools,
+    name: str,
+    complaints: Complaints,
+    kinds: str = ANY_LABEL,
 ) -> None:
     if not odd.any():
         return
+    number = "a number" if kinds == ANY_LABEL else "a whole number"
     complaints.add(
         np.flatnonzero(odd[codes]),
         lambda row: (
-            f"Column '{name}' of {complaints.what} must hold text, numbers or categories. Got "
+            f"Column '{name}' of {complaints.what} must hold {kinds}. Got "
             f"{shown(values[codes[row]])} in row {row}. Replace it with one of these, or with a "
             "missing value."
         ),
-        lambda row: f"{name} is {shown(values[codes[row]])}, which is neither text nor a number",
+        lambda row: f"{name} is {shown(values[codes[row]])}, which is neither text nor {number}",
     )
 
 

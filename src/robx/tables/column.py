@@ -26,6 +26,12 @@ class Column:
         code ``n_codes``, for which every split of the model has an answer too.
     takes_unseen : bool
         Whether the model scores a value that is none of `categories`. Otherwise it refuses it.
+    as_text : bool
+        Categories are compared as text: 3 and "3" are the same, and True is "1". A number that is
+        not whole is no category.
+    partly_known : bool
+        The model was trained on more categories than `categories` lists, by names that it does not
+        tell. A value that is not listed is refused: it may be one of them.
     missing_range : (float, float), optional
         Values in this closed range mean "missing", besides NaN.
     takes_missing : bool
@@ -49,6 +55,8 @@ class Column:
     by_value: bool = False
     unseen_is_missing: bool = False
     takes_unseen: bool = True
+    as_text: bool = False
+    partly_known: bool = False
     missing_range: tuple[float, float] | None = None
     takes_missing: bool = True
     largest: float = float("inf")

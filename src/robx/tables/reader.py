@@ -26,6 +26,7 @@ from robx.tables.cells import NUMBERS, Complaints, numbers_in, shown
 from robx.tables.codes import (
     Spelling,
     codes_of_column,
+    codes_of_numbers,
     factorized,
     look_up,
     named_dtype,
@@ -127,18 +128,13 @@ def read_matrix(
     else:
         raw = _from_frame(table, columns, named, spell, plans, complaints)
     if plans is None:
-        _read_as_model(raw, columns, complaints, by_value=table.kind == "numpy")
+        _read_as_model(raw, columns, complaints)
     return raw
 
 
-def _read_as_model(
-    raw: Floats, columns: Sequence[Column], complaints: Complaints, *, by_value: bool
-) -> None:
+def _read_as_model(raw: Floats, columns: Sequence[Column], complaints: Complaints) -> None:
     """Turn numbers into what they mean to the model, in place, and refuse what it would refuse."""
     for j, column in enumerate(columns):
-        if by_value and column.by_value and column.is_category:
-            values, codes = np.unique(raw[:, j], return_inverse=True)
-            raw[:, j] = look_up(values.tolist(), codes, column, complaints)
         if column.needs_settling:
             settle(raw[:, j], column)
     _check_values(raw, columns, complaints)
@@ -211,6 +207,9 @@ def _from_array(
                 "would round: pass the array as floats"
             ),
         )
+    for j, column in enumerate(columns):
+        if column.by_value and column.is_category and not (kind == "O" and column.as_text):
+            raw[:, j] = codes_of_numbers(raw[:, j], column, complaints)
     return raw
 
 
@@ -221,7 +220,7 @@ def _from_cells(
     complaints: Complaints,
 ) -> Floats:
     """Read an array of objects, which may hold text that stands for numbers."""
-    if 0 < len(given) <= FEW:
+    if 0 < len(given) <= FEW and not any(column.as_text for column in columns):
         quick = read_cells(given.tolist(), range(len(columns)), spell)
         if quick is not None:
             return quick
@@ -232,6 +231,8 @@ def _from_cells(
             raw[:, j] = spelled(cells, rows, spell[j], column.name, complaints)
         elif column.is_ignored:
             raw[:, j] = 0.0
+        elif column.as_text:
+            raw[:, j] = look_up(given[:, j].tolist(), np.arange(len(given)), column, complaints)
         else:
             raw[:, j] = numbers_in(given[:, j], column.name, complaints)
     return raw

@@ -22,7 +22,8 @@ class BlackBox(Model):
     It may be a Pipeline, a calibrated classifier, a neural net or a plain function. It is scored
     and taken by `robx.stability` as a `TreeEnsemble` is, but more slowly, because every noisy copy
     of a row goes through the model itself. Noise moves the numeric columns of a frame as floats;
-    text, category and boolean columns stay as they are.
+    text, category and boolean columns stay as they are, and so do those in CatBoost's
+    `cat_features`.
 
     Parameters
     ----------
@@ -68,6 +69,12 @@ class BlackBox(Model):
     def names(self) -> tuple[str, ...] | None:
         """Names of the columns that the model was trained on; None if it does not know them."""
         return self._names
+
+    @property
+    def category_places(self) -> tuple[int, ...]:
+        """Places of the columns that the model says it takes for categories; only CatBoost does."""
+        ask = getattr(self.model, "get_cat_feature_indices", None)
+        return tuple(map(int, ask())) if callable(ask) else ()
 
     @property
     def takes_arrays(self) -> bool:

@@ -8,15 +8,16 @@ level (the default), with the answer to question ``i`` as bit ``i`` of the leaf'
 tree of nested nodes. Every split states its border twice: in full, and as a position in the list of
 all borders, which is the one that CatBoost itself goes by; here the two must agree.
 
-Not here: categorical, text and embedding features. CatBoost turns them into numbers by tables and
-hashes of its own, which cannot be rebuilt from the model alone.
+A split on a category is a set of categories, whatever CatBoost makes of them: see
+`catboost_columns` and `catboost_categories`. Not here: statistics of combined features, text and
+embedding features, which are not about single columns.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,13 @@ from robx.errors import InvalidModel, UnsupportedModel
 from robx.tables import Category, Column, read_matrix
 from robx.trees import child
 from robx.trees.build import MAX_CLASSES, Tree, assemble_classifier, check_size, counted
+from robx.trees.catboost_categories import Naming
+from robx.trees.catboost_columns import Splits, read_features
+from robx.trees.category_names import Source
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.records import Record, parse_json, parse_number
-from robx.trees.rounding import up_to_float32
 from robx.trees.targets import (
+    OnlyScores,
     choose_target,
     class_labels,
     no_probability,
@@ -45,8 +49,6 @@ LOSSES = (*BINARY, "MultiClass", ONE_AGAINST_ALL)
 #: CatBoost's own limit for a tree that asks one question a level.
 MAX_DEPTH = 16
 
-COLUMN_FIELDS = "borders feature_id feature_index flat_feature_index has_nans nan_value_treatment"
-SPLIT_FIELDS = "border float_feature_index split_index split_type"
 CLASS_FIELDS = "class_label_type class_names class_to_label classes_count"
 LABEL_TYPES: dict[str, set[type]] = {
     "Boolean": {bool},
@@ -70,12 +72,31 @@ import catboost
 target = given["target"]
 model = catboost.CatBoostClassifier().load_model(source, format=source.rsplit(".", 1)[1])
 classes = list(model.classes_)
+if not given["is_array"]:
+    X = X.to_numpy(dtype=object)
 scores = model.predict_proba(X)[:, classes.index(target) if classes else int(target)]
 """
 
+LEAVES = """
+import catboost, tempfile
+def leaves(probe):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "probe.json")
+        if hasattr(os, "memfd_create"):
+            path = f"/proc/self/fd/{os.memfd_create('robx')}"
+        with open(path, "w") as file:
+            file.write(probe)
+        model = catboost.CatBoost().load_model(path, format="json")
+    return model.calc_leaf_indexes(numpy.array(given["rows"], dtype=object), thread_count=1)
+scores = numpy.hstack([leaves(probe) for probe in given["probes"]])
+"""
 
-def from_model(model: Any, target: Category | None) -> TreeEnsemble:
-    """Import a `CatBoostClassifier`, or a `CatBoost` that was trained as one."""
+
+def from_model(model: Any, target: Category | None, sources: Sequence[Source] = ()) -> TreeEnsemble:
+    """Import a `CatBoostClassifier`, or a `CatBoost` that was trained as one.
+
+    The names of its categories are looked up in `sources`.
+    """
     from catboost import CatBoostError  # noqa: PLC0415 - only its own models come here
 
     kind = type(model).__name__
@@ -88,7 +109,7 @@ def from_model(model: Any, target: Category | None) -> TreeEnsemble:
         data = child.written(lambda path: model.save_model(path, format="json"))
     except CatBoostError as error:
         raise _refused_by_catboost(str(error)) from error
-    return _parse(parse_json(data, "The CatBoost model"), target, kind)
+    return _parse(parse_json(data, "The CatBoost model"), target, kind, Naming(sources, _leaves))
 
 
 def parse_file(path: Path, budget: Budget) -> Record:
@@ -102,22 +123,67 @@ def parse_file(path: Path, budget: Budget) -> Record:
 
 
 def from_parsed(
-    parsed: Record, path: Path, target: Category | None, budget: Budget
+    parsed: Record,
+    path: Path,
+    target: Category | None,
+    budget: Budget,
+    sources: Sequence[Source] = (),
 ) -> TreeEnsemble:
-    """Import what `parse_file` read, as `CatBoostClassifier.load_model` would score it."""
-    return _parse(parsed, target, f"{path.suffix} file", budget)
+    """Import what `parse_file` read, as `CatBoostClassifier.load_model` would score it.
+
+    The names of its categories are looked up in `sources`; CatBoost is asked about them in a
+    process of its own.
+    """
+
+    def ask(probes: list[str], rows: list[list[Any]]) -> NDArray[Any]:
+        empty = np.zeros((0, 0))
+        found = child.score(LEAVES, "catboost", path, empty, budget, probes=probes, rows=rows)
+        if found is None:
+            raise UnsupportedModel(
+                f"'{path.name}' has categories, which only CatBoost can find in its tables. "
+                "Install catboost."
+            )
+        return found
+
+    try:
+        return _parse(parsed, target, f"{path.suffix} file", Naming(sources, ask), budget)
+    except OnlyScores as error:
+        raise UnsupportedModel(
+            f"{error} Or load '{path.name}' with CatBoost and pass the model itself, which robx "
+            "then asks for its scores."
+        ) from error
 
 
 def probability(model: Any, target: Category, X: Any) -> NDArray[Any]:
     """Ask CatBoost itself."""
     _, place = choose_target(target, class_labels(model))
-    return np.asarray(model.predict(_matrix(X), prediction_type="Probability"))[:, place]
+    rows = X.to_numpy(dtype=object) if _has_text(X) else _matrix(X)
+    return np.asarray(model.predict(rows, prediction_type="Probability"))[:, place]
 
 
 def file_probability(path: Path, target: Category, X: Any, budget: Budget) -> NDArray[Any] | None:
     """Ask CatBoost itself, in a process of its own."""
     # The target is a label out of the file: it travels as data, not in the script.
-    return child.score(SCORE_FILE, "catboost", path, _matrix(X), budget, target=target)
+    rows = X if _has_text(X) else _matrix(X)
+    return child.score(SCORE_FILE, "catboost", path, rows, budget, target=target)
+
+
+def _leaves(probes: list[str], rows: list[list[Any]]) -> NDArray[Any]:
+    """Ask CatBoost, in this process, for the leaves of rows in models of our own."""
+    from catboost import CatBoost  # noqa: PLC0415
+
+    cells = np.array(rows, dtype=object)
+    found = []
+    for probe in probes:
+        model = CatBoost()
+        child.offered(probe.encode(), partial(model.load_model, format="json"))
+        found.append(model.calc_leaf_indexes(cells, thread_count=1))
+    return np.hstack(found)
+
+
+def _has_text(X: Any) -> bool:
+    """Whether the rows are a frame in which `spelled_out` wrote the categories as text."""
+    return hasattr(X, "iloc") and any(dtype.kind == "O" for dtype in X.dtypes)
 
 
 def _matrix(X: Any) -> NDArray[np.float64]:
@@ -134,14 +200,14 @@ def _refused_by_catboost(reason: str) -> UnsupportedModel:
 
 
 def _parse(
-    root: Record, target: Category | None, kind: str, budget: Budget = UNLIMITED
+    root: Record,
+    target: Category | None,
+    kind: str,
+    naming: Naming,
+    budget: Budget = UNLIMITED,
 ) -> TreeEnsemble:
-    features = root.record("features_info")
-    _refuse_all_but_numbers(root, features)
-    root.only("features_info model_info oblivious_trees scale_and_bias trees")
-    records = features.only("float_features").records("float_features")
-    budget.check_columns(len(records), root.where)
-    columns, named, borders = _read_columns(features.where, records)
+    root.only("ctr_data features_info model_info oblivious_trees scale_and_bias trees")
+    columns, named, splits = read_features(root, naming, budget)
     info = root.record("model_info")
     loss = _loss(info, budget)
     scale, bias = _scale_and_bias(root)
@@ -152,7 +218,7 @@ def _parse(
             f"{root.where} has {len(bias)} biases, which does not fit its {loss} loss."
         )
     return assemble_classifier(
-        counted(_read_trees(root, borders, len(bias), scale, budget), root.where, budget),
+        counted(_read_trees(root, splits, len(bias), scale, budget), root.where, budget),
         columns,
         named=named,
         target=target,
@@ -161,16 +227,6 @@ def _parse(
         base=bias,
         one_against_all=loss == ONE_AGAINST_ALL,
     )
-
-
-def _refuse_all_but_numbers(root: Record, features: Record) -> None:
-    others = ("categorical_features", "ctrs", "text_features", "embedding_features")
-    if root.fields.get("ctr_data") or any(features.fields.get(name) for name in others):
-        raise UnsupportedModel(
-            "The model was trained with CatBoost's own categorical, text or embedding features, "
-            "which cannot be rebuilt from it. Wrap the live model in robx.BlackBox, or train on "
-            "numbers."
-        )
 
 
 def _version(info: Record) -> str:
@@ -229,78 +285,8 @@ def _scale_and_bias(root: Record) -> tuple[float, list[float]]:
     return parse_number(pair[0], where), [parse_number(bias, where) for bias in biases]
 
 
-@dataclass(frozen=True)
-class _Borders:
-    """The borders of all columns, one after the other: what a split_index counts through.
-
-    One more stands at the end, so that the -1 of a leaf has something to look up.
-    """
-
-    column: NDArray[np.int64]
-    border: NDArray[np.float32]
-    threshold: NDArray[np.float64]
-    missing_left: NDArray[np.bool_]
-
-    def find(self, split: Record) -> int:
-        """Position of a split's border, which the split must describe as the list does."""
-        if split.text("split_type") != "FloatFeature":
-            raise UnsupportedModel(
-                f"{split.where} splits on a categorical feature, which cannot be rebuilt. Wrap the "
-                "live model in robx.BlackBox."
-            )
-        position = split.only(SPLIT_FIELDS).integer("split_index")
-        if position >= len(self.border) - 1:
-            raise InvalidModel(f"{split.where} uses border {position} of {len(self.border) - 1}.")
-        column, border = split.integer("float_feature_index"), split.number("border")
-        if column != self.column[position] or _float32([border])[0] != self.border[position]:
-            raise InvalidModel(
-                f"{split.where} splits column {column} at {border}; its split_index says column "
-                f"{self.column[position]} at {self.border[position]}."
-            )
-        return position
-
-
-def _float32(values: Any) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        return np.asarray(values, dtype=np.float64).astype(np.float32)
-
-
-def _read_columns(where: str, records: list[Record]) -> tuple[list[Column], bool, _Borders]:
-    """Read the columns, whether the training table named them, and the borders of all."""
-    for number, record in enumerate(records):
-        # With columns of numbers only, both count alike; CatBoost crashes where they do not.
-        record.only(COLUMN_FIELDS)
-        if {record.integer("feature_index"), record.integer("flat_feature_index")} != {number}:
-            raise InvalidModel(f"{record.where} is out of order: its numbers must be {number}.")
-    names = [record.text("feature_id") for record in records]
-    named = any(names)
-    if not names or (named and len(set(names)) < len(names)):
-        raise InvalidModel(f"{where} has no columns, or two of the same name.")
-    columns = [Column(name if named else str(j)) for j, name in enumerate(names)]
-    borders = [_float32(record.numbers("borders")) for record in records]
-    missing_left = [_missing_left(record) for record in records]
-    joined = np.concatenate([*borders, np.zeros(1, np.float32)])
-    if not np.isfinite(joined).all():
-        raise InvalidModel(f"{where} has a border that is not a finite float32 number.")
-    counts = [*map(len, borders), 1]
-    all_borders = _Borders(
-        column=np.repeat(np.arange(len(counts)), counts),
-        border=joined,
-        threshold=up_to_float32(joined),
-        missing_left=np.repeat([*missing_left, False], counts),
-    )
-    return columns, named, all_borders
-
-
-def _missing_left(record: Record) -> bool:
-    treatment, has_nans = record.text("nan_value_treatment"), record.any("has_nans")
-    if treatment not in {"AsIs", "AsFalse", "AsTrue"} or not isinstance(has_nans, bool):
-        raise InvalidModel(f"{record.where} does not say what becomes of missing values.")
-    return not (has_nans and treatment == "AsTrue")
-
-
 def _read_trees(
-    root: Record, borders: _Borders, n_values: int, scale: float, budget: Budget
+    root: Record, splits: Splits, n_values: int, scale: float, budget: Budget
 ) -> Iterator[Tree]:
     """One tree for each margin: CatBoost's leaves hold a value for each of them."""
     if "oblivious_trees" in root and "trees" in root:
@@ -309,26 +295,29 @@ def _read_trees(
     records = root.records("trees" if "trees" in root else "oblivious_trees")
     check_size(n_values * len(records), 0, root.where, budget)
     for record in records:
-        left, right, split, value = read(record, borders, n_values)
+        left, right, split, value = read(record, splits, n_values)
         with np.errstate(over="ignore", invalid="ignore"):
             value = value * scale
+        by_category = np.flatnonzero(np.isin(split, list(splits.left_codes))).tolist()
+        categories = {node: splits.left_codes[int(split[node])] for node in by_category}
         for index in range(n_values):
             yield Tree(
                 left=left,
                 right=right,
-                feature=borders.column[split],
-                threshold=borders.threshold[split],
-                missing_left=borders.missing_left[split],
+                feature=splits.column[split],
+                threshold=splits.threshold[split],
+                missing_left=splits.missing_left[split],
                 value=value[:, index],
                 index=index,
+                categories=categories,
             )
 
 
-#: Children of each node, the position of its border or -1 at a leaf, and (m, C) leaf values.
+#: Children of each node, the place of its question or -1 at a leaf, and (m, C) leaf values.
 Nodes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
-def _read_levels(record: Record, borders: _Borders, n_values: int) -> Nodes:
+def _read_levels(record: Record, questions: Splits, n_values: int) -> Nodes:
     """Spread a tree with one question a level over a full binary tree.
 
     The last question is the highest bit of a leaf's number, so it is put at the root: the leaves
@@ -343,7 +332,7 @@ def _read_levels(record: Record, borders: _Borders, n_values: int) -> Nodes:
         )
     n_leaves = 2 ** len(splits)
     values = record.numbers("leaf_values", n_leaves * n_values)
-    asked = np.array([borders.find(split) for split in splits[::-1]], dtype=np.int64)
+    asked = np.array([questions.find(split) for split in splits[::-1]], dtype=np.int64)
     split = np.concatenate([np.repeat(asked, 2 ** np.arange(len(asked))), np.full(n_leaves, -1)])
     left = np.where(split < 0, -1, 2 * np.arange(len(split)) + 1)
     value = np.zeros((len(split), n_values))
@@ -351,7 +340,7 @@ def _read_levels(record: Record, borders: _Borders, n_values: int) -> Nodes:
     return left, np.where(split < 0, -1, left + 1), split, value
 
 
-def _read_nested(record: Record, borders: _Borders, n_values: int) -> Nodes:
+def _read_nested(record: Record, questions: Splits, n_values: int) -> Nodes:
     """Give numbers to the nodes of nested objects; no recursion, since a file may nest deeply."""
     left, right, split, value = [-1], [-1], [-1], [[0.0] * n_values]
     to_do = [(0, record)]
@@ -360,7 +349,7 @@ def _read_nested(record: Record, borders: _Borders, n_values: int) -> Nodes:
         if "split" not in here:
             value[node] = _leaf_values(here.only("value weight"), n_values)
             continue
-        split[node] = borders.find(here.only("left right split").record("split"))
+        split[node] = questions.find(here.only("left right split").record("split"))
         for children, side in ((left, "left"), (right, "right")):
             children[node] = len(split)
             to_do.append((len(split), Record(here.any(side), record.where)))

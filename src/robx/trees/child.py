@@ -120,6 +120,20 @@ def written(save: Callable[[str], object]) -> bytes:
         return path.read_bytes()
 
 
+def offered(data: bytes, load: Callable[[str], object]) -> None:
+    """Let a library of this process load data from a path, without leaving a file behind."""
+    if hasattr(os, "memfd_create"):
+        with nameless() as file:
+            file.write(data)
+            file.flush()
+            load(f"/proc/self/fd/{file.fileno()}")
+        return
+    with tempfile.TemporaryDirectory(prefix="robx-") as folder:
+        path = Path(folder) / "input"
+        path.write_bytes(data)
+        load(str(path))
+
+
 def own_memory() -> int:
     """Give the addresses that a library takes, whatever it reads: for code, pools and threads."""
     return 4 * 2**30 + 2**27 * (os.cpu_count() or 1)

@@ -45,7 +45,7 @@ ARRAY_TYPES = {
     "leaf_value": ("f4", "f8"),
 }
 #: Fields of a column that are told only where they are not as in most models.
-UNTOLD = frozenset({"takes_unseen", "limits", "is_ignored"})
+UNTOLD = frozenset({"takes_unseen", "as_text", "partly_known", "limits", "is_ignored"})
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -24,8 +24,9 @@ from robx.errors import (
 )
 from robx.tables import Category, count_rows, listing_only, take
 from robx.trees.blackbox import BlackBox
+from robx.trees.category_names import Source, spelled_out
 from robx.trees.ensemble import TreeEnsemble
-from robx.trees.targets import not_fitted
+from robx.trees.targets import OnlyScores, not_fitted
 
 #: The parser for models whose class is defined in this package.
 PARSERS = {
@@ -50,6 +51,8 @@ JSON_PARSERS = {
         "robx.trees.catboost",
     ),
 }
+#: Parsers that look into a table: for names of categories, or for types of a pipeline's columns.
+NAMED_BY_TABLE = frozenset({"robx.trees.catboost", "robx.trees.skops"})
 #: Endings of pickles, which are not read.
 PICKLES = frozenset({".pkl", ".pickle", ".joblib"})
 #: Packages whose pipelines are folded into their trees.
@@ -79,7 +82,7 @@ class ParsedFile:
         check_file(self.path, self.budget)
         #: The module that reads it.
         self.parser = file_parser(self.path)
-        self._ensembles: dict[str, TreeEnsemble] = {}
+        self._ensembles: dict[str, tuple[Sequence[Source], TreeEnsemble]] = {}
 
     @cached_property
     def contents(self) -> Any:
@@ -87,19 +90,28 @@ class ParsedFile:
         with self.budget.reading(f"'{self.path.name}'"):
             return import_module(self.parser).parse_file(self.path, self.budget)
 
-    def ensemble(self, target: Category | None = None) -> TreeEnsemble:
-        """Give the ensemble that scores a class, made once for each."""
-        key = repr(target)
+    def ensemble(
+        self, target: Category | None = None, sources: Sequence[Source] = ()
+    ) -> TreeEnsemble:
+        """Give the ensemble that scores a class, made once for each.
+
+        The names of categories are looked up in `sources`, if the file does not hold them.
+        """
+        looked_up = sources if self.parser in NAMED_BY_TABLE else ()
+        key = f"{target!r} {[id(source) for source in looked_up]}"
         if key not in self._ensembles:
             make = import_module(self.parser).from_parsed
             contents = self.contents
+            given = (sources,) if self.parser in NAMED_BY_TABLE else ()
             with self.budget.reading(f"'{self.path.name}'"):
-                self._ensembles[key] = make(contents, self.path, target, self.budget)
-        return self._ensembles[key]
+                made = make(contents, self.path, target, self.budget, *given)
+            self._ensembles[key] = (looked_up, made)  # the sources stay, and so do their ids
+        return self._ensembles[key][1]
 
     def any_ensemble(self) -> TreeEnsemble:
         """Give an ensemble whatever class it scores, to look at its trees."""
-        return next(iter(self._ensembles.values()), None) or self.ensemble(0)
+        made = next(iter(self._ensembles.values()), None)
+        return self.ensemble(0) if made is None else made[1]
 
 
 def import_model(
@@ -125,8 +137,9 @@ def import_model(
         The class whose probability is the score: of two classes the second unless given; of more,
         it must be given. Its number from 0 where a file or a bare booster holds no labels.
     X : table, optional
-        Rows to check the import on, for example the training table: a sample of them is scored by
-        the library itself and by the result.
+        Rows to check the import on, best the training table: a sample of them is scored by the
+        library itself and by the result. CatBoost's models do not hold the names of their
+        categories, which are looked up here: categories that X lacks are refused later.
     budget : Budget, optional
         What reading a file may take, in bytes, memory and time.
 
@@ -165,6 +178,27 @@ def import_model(
     >>> bool((folded.score(X) == pipeline.predict_proba(X)[:, 2]).all())
     True
     """
+    return import_named(model, target, () if X is None else (X,), X, budget=budget)
+
+
+def import_named(
+    model: Any,
+    target: Category | None,
+    sources: Sequence[Source],
+    X: object | None = None,
+    *,
+    budget: Budget | None = None,
+) -> TreeEnsemble | BlackBox:
+    """Import a model, as `import_model` does, with the names of categories from other tables.
+
+    Parameters
+    ----------
+    model, target, X, budget
+        As for `import_model`.
+    sources : sequence of tables or of Columns
+        Where the names are looked up, if the model does not hold them: tables, or tuples of
+        columns of models that are imported already.
+    """
     if isinstance(model, TreeEnsemble | BlackBox):
         if target is not None and target != model.target:
             raise InvalidInput(
@@ -175,8 +209,8 @@ def import_model(
     if isinstance(model, str | os.PathLike):
         model = ParsedFile(model, budget)
     if isinstance(model, ParsedFile):
-        return _import_file(model, target, X)
-    imported = import_live(model, target, X)
+        return _import_file(model, target, sources, X)
+    imported = import_live(model, target, X, sources)
     if isinstance(imported, TreeEnsemble) and X is not None:
         imported = _checked(model, imported, X)
     if isinstance(imported, BlackBox) and imported.why:
@@ -203,11 +237,15 @@ def _checked(model: Any, imported: TreeEnsemble, X: object) -> TreeEnsemble | Bl
 
 
 def import_live(
-    model: Any, target: Category | None = None, X: object | None = None
+    model: Any,
+    target: Category | None = None,
+    X: object | None = None,
+    sources: Sequence[Source] = (),
 ) -> TreeEnsemble | BlackBox:
     """Import a fitted model that is in memory, unchecked and without a warning.
 
-    `X` are rows like those that a pipeline was fitted on.
+    `X` are rows like those that a pipeline was fitted on; names of categories that the model does
+    not hold are looked up in `sources`.
     """
     if _wrapping(model) is not None:
         return _unwrapped(model, target, X)
@@ -216,10 +254,16 @@ def import_live(
         return BlackBox(model, target)
     from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - takes long to load
 
+    parser = import_module(module)
+    given = (sources,) if module in NAMED_BY_TABLE else ()
     try:
-        parsed: TreeEnsemble | None = import_module(module).from_model(model, target)
+        parsed: TreeEnsemble | None = parser.from_model(model, target, *given)
     except NotFittedError as error:
         raise not_fitted(model) from error
+    except OnlyScores as error:
+        if not hasattr(model, "predict_proba"):
+            raise
+        return BlackBox(model, target, _slow(model, error.reason))
     # None is a classifier of the library that is not a tree ensemble.
     return BlackBox(model, target) if parsed is None else parsed
 
@@ -265,8 +309,10 @@ def _parser_of(model: object) -> str | None:
     return next((PARSERS[package] for package in packages if package in PARSERS), None)
 
 
-def _import_file(file: ParsedFile, target: Category | None, X: object | None) -> TreeEnsemble:
-    ensemble = file.ensemble(target)
+def _import_file(
+    file: ParsedFile, target: Category | None, sources: Sequence[Source], X: object | None
+) -> TreeEnsemble:
+    ensemble = file.ensemble(target, sources)
     if X is not None:
         ask = import_module(file.parser).file_probability
         _check(ensemble, X, lambda rows: ask(file.path, ensemble.target, rows, file.budget))
@@ -342,7 +388,9 @@ def _check(
     ours = ensemble.score_matrix(matrix)
     sample = take(X, rows, ensemble.columns if ensemble.named else None)
     strict = {c.name: c.categories for c in ensemble.columns if not c.takes_unseen}
-    if strict and by_dtype:
+    if by_dtype and any(column.as_text for column in ensemble.columns):
+        sample = spelled_out(sample, matrix, ensemble.columns)
+    elif strict and by_dtype:
         # A library that refuses unseen categories refuses a dtype that lists them, too.
         sample = listing_only(sample, strict)
     try:

@@ -1,4 +1,4 @@
-"""skops: scikit-learn's trees, forests and boosted trees from a `.skops` file, as data.
+"""skops: scikit-learn's trees, forests, boosted trees and pipelines from a `.skops` file, as data.
 
 A `.skops` file is a zip of arrays with a tree of objects in JSON, each with the name of its type.
 The way is parse, audit, construct: sizes first (`robx.trees.archive`), then every type that the
@@ -7,19 +7,19 @@ these classifiers are made of in scikit-learn 1.5 to 1.9 and nothing else; no ty
 because a file asks for it.
 
 Types alone do not make a model sound: scikit-learn walks trees without looking where it steps. So
-the model is read by our own parser, which checks every node, before anybody may call it.
+the model is read by our own parser, which checks every node, before anybody may call it; of a
+pipeline, every part is checked (`skops_parts`), and only then is it asked what becomes of values.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import index
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sklearn as installed
 from sklearn._loss.loss import HalfBinomialLoss
 from sklearn.exceptions import InconsistentVersionWarning
@@ -31,7 +31,18 @@ from robx.parameters import is_whole
 from robx.tables import Category
 from robx.trees import sklearn
 from robx.trees.archive import COPIES, SCHEMA, array_shape, rezip, unzip
+from robx.trees.category_names import Source
 from robx.trees.ensemble import TreeEnsemble
+from robx.trees.skops_parts import (
+    FUNCTIONS,
+    OBJECTS,
+    ROOTS,
+    SCORES,
+    WRAPPINGS,
+    check_binning,
+    check_parts,
+    refuse_methods,
+)
 from robx.trees.targets import class_labels
 
 #: Bytes of memory for each object that skops builds.
@@ -48,6 +59,8 @@ MODELS = {
     "sklearn.ensemble._gb.GradientBoostingClassifier",
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
 }
+#: Libraries whose models are read from their own files.
+BOOSTERS = frozenset({"xgboost", "lightgbm", "catboost"})
 NUMBERS = ("int32", "int64", "uint32", "uint64", "float32", "float64")
 SCALARS = {f"numpy.{name}" for name in ("bool", "bool_", "str_", *NUMBERS)}
 LOSSES = ("HalfBinomialLoss", "HalfMultinomialLoss", "ExponentialLoss")
@@ -69,7 +82,8 @@ PARTS: dict[str, set[str]] = {
     "LossNode": {f"{type(HalfBinomialLoss().closs).__module__}.Cy{name}" for name in LOSSES},
     # How a HistGradientBoostingClassifier reads its numeric columns, where others are categories.
     "PartialNode": {"functools.partial"},
-    "FunctionNode": {"sklearn.utils.validation.check_array"},
+    "FunctionNode": {"sklearn.utils.validation.check_array", *FUNCTIONS, *SCORES},
+    "DTypeNode": {"numpy.dtype"},
     "ObjectNode": {
         *MODELS,
         *(f"sklearn._loss.loss.{name}" for name in LOSSES),
@@ -83,6 +97,7 @@ PARTS: dict[str, set[str]] = {
         "sklearn.preprocessing._function_transformer.FunctionTransformer",
         "sklearn.preprocessing._label.LabelEncoder",
         "sklearn.tree._classes.DecisionTreeRegressor",
+        *OBJECTS,
     },
 }
 GENERATORS = {f'"{name}"' for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")}
@@ -97,16 +112,30 @@ def load(path: Path, budget: Budget) -> Any:
     """Load the classifier in a file, alive; every node of its trees has been checked."""
     with budget.reading(f"'{path.name}'"):
         model = parse_file(path, budget)
+        if isinstance(model, WRAPPINGS):
+            _check_all(model, path, budget)
+            return model
         labels = class_labels(model) if hasattr(model, "classes_") else [None]
         from_parsed(model, path, labels[0], budget)
     return model
 
 
-def from_parsed(model: Any, path: Path, target: Category | None, budget: Budget) -> TreeEnsemble:
-    """Import the classifier that `parse_file` made of a file."""
+def from_parsed(
+    model: Any,
+    path: Path,
+    target: Category | None,
+    budget: Budget,
+    sources: Sequence[Source] = (),
+) -> TreeEnsemble:
+    """Import the classifier that `parse_file` made of a file.
+
+    Of a pipeline, a table in `sources` tells in which types its columns are stored.
+    """
     try:
         budget.check_columns(index(getattr(model, "n_features_in_", 0)), f"'{path.name}'")
-        _check_binning(model)
+        if isinstance(model, WRAPPINGS):
+            return _folded(model, path, target, budget, sources)
+        check_binning(model)
         ensemble = sklearn.from_model(model, target, budget)
     except (RobxError, MemoryError):
         raise
@@ -117,20 +146,32 @@ def from_parsed(model: Any, path: Path, target: Category | None, budget: Budget)
     return ensemble
 
 
-def _check_binning(model: Any) -> None:
-    """Check what a boosted model looks up by feature without looking whether it is there."""
-    mapper = getattr(model, "_bin_mapper", None)
-    if mapper is None:
-        return
-    known = np.asarray(mapper.is_categorical_)
-    front = int(np.sum(model.is_categorical_)) if model.is_categorical_ is not None else 0
-    if known.shape != (model.n_features_in_,) or not np.array_equal(
-        np.flatnonzero(known), np.arange(front)
-    ):
-        raise InvalidModel("The model's bins do not fit its columns.")
-    for predictor in [one for each in model._predictors for one in each]:
-        if np.shape(predictor.raw_left_cat_bitsets)[1:] != (8,):
-            raise InvalidModel("The model's sets of categories have a width that they cannot have.")
+def _check_all(model: Any, path: Path, budget: Budget) -> None:
+    """Check every part of a pipeline."""
+    try:
+        check_parts(model, f"'{path.name}'", budget)
+    except (RobxError, MemoryError):
+        raise
+    except Exception as error:  # anything may be amiss in a file
+        raise _damaged(path, error) from error
+
+
+def _folded(
+    model: Any, path: Path, target: Category | None, budget: Budget, sources: Sequence[Source]
+) -> TreeEnsemble:
+    from robx.trees.importer import import_live  # noqa: PLC0415 - which reads files by this module
+
+    _check_all(model, path, budget)
+    table = next((one for one in sources if not isinstance(one, tuple)), None)
+    imported = import_live(model, target, table)
+    if imported.trees is None:
+        reason = imported.why.partition(": ")[2].rstrip(".")
+        raise UnsupportedModel(
+            f"'{path.name}' holds a {type(model).__name__} that cannot be folded into its trees: "
+            f"{reason}. In Python, load it with skops.io.load yourself and pass the model, which "
+            "robx then asks for its scores."
+        )
+    return imported.trees
 
 
 # --- parse, audit, construct ----------------------------------------------------------------------
@@ -157,12 +198,14 @@ def parse_file(path: Path, budget: Budget) -> Any:
 def _audit(path: Path, schema: Any, parts: dict[str, bytes], budget: Budget) -> None:
     """Refuse a file that names anything outside the list, or has sizes that are not so."""
     root = _type_name(schema)
-    if root not in MODELS or schema.get("__loader__") != "ObjectNode":
+    if root not in MODELS | ROOTS or schema.get("__loader__") != "ObjectNode":
         known = ", ".join(sorted(name.rpartition(".")[2] for name in MODELS))
         raise UnsupportedModel(
-            f"'{path.name}' holds a {root}. From .skops files robx reads {known}. In Python, load "
-            "it with skops.io.load yourself and pass the model."
+            f"'{path.name}' holds a {root}. From .skops files robx reads {known}, alone or in a "
+            "Pipeline or a CalibratedClassifierCV. In Python, load it with skops.io.load yourself "
+            "and pass the model."
         )
+    _refuse_boosters(path, schema)
     shapes = {name: array_shape(data, name) for name, data in parts.items() if name != SCHEMA}
     read = 0
     for node in _nodes(schema):
@@ -179,6 +222,18 @@ def _audit(path: Path, schema: Any, parts: dict[str, bytes], budget: Budget) -> 
         if "file" in node:
             read += len(parts[node["file"]])
             budget.check_memory(COPIES * read, f"'{path.name}'")  # one may be read again and again
+
+
+def _refuse_boosters(path: Path, schema: Any) -> None:
+    """Refuse models of other libraries, whose bytes these would read unchecked."""
+    for node in _nodes(schema):
+        if _type_name(node).split(".")[0] in BOOSTERS:
+            raise UnsupportedModel(
+                f"'{path.name}' holds a {_type_name(node)}. From .skops files robx reads models of "
+                "scikit-learn alone, because others hold bytes that their library takes unchecked. "
+                "Save the booster in its library's own format; or, in Python, load the pipeline "
+                "with skops.io.load yourself and pass it."
+            )
 
 
 def _check_generator(path: Path, content: Any) -> None:
@@ -235,9 +290,7 @@ def _constructed(path: Path, data: bytes) -> Any:
         # A layout of another version that the parser does not know is refused there.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = skops.io.loads(data, trusted=sorted(asked))
-    hidden = sorted(name for name in vars(model) if callable(getattr(type(model), name, None)))
-    if hidden:
-        raise InvalidModel(f"The model in '{path.name}' has an '{hidden[0]}' of its own.")
+    refuse_methods(model, f"'{path.name}'")
     return model
 
 

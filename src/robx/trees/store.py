@@ -51,6 +51,7 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     "missing_range": LIST,
     "limits": LIST,
     **dict.fromkeys(("by_value", "unseen_is_missing", "takes_unseen", "takes_missing"), (bool,)),
+    **dict.fromkeys(("as_text", "partly_known"), (bool,)),
     "is_ignored": (bool,),
     **dict.fromkeys(("largest", "largest_integer"), (float,)),
 }

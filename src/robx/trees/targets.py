@@ -1,4 +1,4 @@
-"""The class that the score is the probability of, and models that have none."""
+"""The class that the score is the probability of, and models that have none, or no trees."""
 
 from __future__ import annotations
 
@@ -30,6 +30,20 @@ class UnknownTarget(InvalidInput):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.classes)
+
+
+class OnlyScores(UnsupportedModel):
+    """A model's trees cannot be taken apart; alive, it can still be asked for its scores.
+
+    Parameters
+    ----------
+    reason : str
+        A clause that says why.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The model cannot be taken apart into trees: {reason}.")
+        self.reason = reason
 
 
 def choose_target(target: Category | None, classes: Sequence[Category]) -> tuple[Category, int]:

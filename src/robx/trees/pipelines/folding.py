@@ -30,7 +30,7 @@ from robx.trees.reasons import CannotFold, named
 from robx.trees.rewriting import Cut, rewritten
 
 #: Imports the last step of a pipeline.
-ImportLast = Callable[[Any, Category | None], Model]
+ImportLast = Callable[[Any, Category | None, object | None, Sequence[Any]], Model]
 #: Numbers that are tried where the pipeline must be given one, all columns alike.
 BASES = (1.0, 0.0, 0.5, 2.0)
 LARGEST = float(np.finfo(np.float64).max)
@@ -58,11 +58,13 @@ def fold(
         If a step does not become splits on raw columns.
     """
     last = pipeline.steps[-1][1]
-    model = import_last(last, target)
+    steps = [(n, s) for n, s in pipeline.steps[:-1] if not is_sampler(s) and not _is_nothing(s)]
+    # CatBoost's categories have their names in the table that reaches it.
+    sources = () if X is None or steps else (X,)
+    model = import_last(last, target, None, sources)
     if model.trees is None:
         why = model.why.partition(": ")[2].rstrip(".")
         raise CannotFold(why or f"its last step ({type(last).__name__}) is not a tree ensemble")
-    steps = [(n, s) for n, s in pipeline.steps[:-1] if not is_sampler(s) and not _is_nothing(s)]
     if not steps:
         return model.trees
     return _Folding(steps, model.trees, None if X is None else Sample(X)).result()
