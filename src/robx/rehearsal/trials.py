@@ -138,7 +138,7 @@ def _trial(play: Play, k: int, ladder: Floats) -> Played | None:
     halves = _halves(after, rng) if len(after) == 1 else []
     panel = [replace(fit, rows=base[fit.rows]) for fit in _panel_fits(play, labels[base], seed)]
     fits = [replace(f, rows=drawn[f.rows]) for f in (first, *after, *halves, *panel)]
-    then = partial(import_retrained, target=play.problem.model.target)
+    then = partial(import_retrained, target=play.problem.model.target, like=play.table)
     models = list(train(fits, play.table, str(change), then=then))
     problem = _problem(play, models[0], drawn[base])
     people = _declined(problem, play, rng.permutation(others))
