@@ -129,8 +129,20 @@ def _array(n: int, seed: int) -> Any:
     return people(n, seed).to_numpy(np.float64)
 
 
+def _prepared() -> Any:
+    """Columns of a pipeline that is folded: filled and scaled, encoded, and as they are."""
+    return make_column_transformer(
+        (
+            make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
+            ["income", "savings", "debts", "rate"],
+        ),
+        (OneHotEncoder(handle_unknown="ignore"), ["place"]),
+        remainder="passthrough",
+    )
+
+
 @cache
-def family(name: str) -> Family:  # noqa: PLR0911
+def family(name: str) -> Family:  # noqa: PLR0911, PLR0912
     """Make a family, once."""
     quick: dict[str, Any] = {"n_estimators": 25, "n_jobs": 1, "random_state": 0}
     match name:
@@ -172,16 +184,7 @@ def family(name: str) -> Family:  # noqa: PLR0911
             model = HistGradientBoostingClassifier(max_iter=25, random_state=0)
             return _fitted(name, model, lambda n, s: people(n, s, missing=True))
         case "folded":
-            numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
-            columns = ["income", "savings", "debts", "rate"]
-            model = make_pipeline(
-                make_column_transformer(
-                    (numbers, columns),
-                    (OneHotEncoder(handle_unknown="ignore"), ["place"]),
-                    remainder="passthrough",
-                ),
-                xgb.XGBClassifier(**quick, max_depth=3),
-            )
+            model = make_pipeline(_prepared(), xgb.XGBClassifier(**quick, max_depth=3))
             return _fitted(name, model, lambda n, s: people(n, s, missing=True, text="str"))
         case "tree":
             return _fitted(name, DecisionTreeClassifier(max_depth=5, random_state=0), _numbers)

@@ -44,10 +44,9 @@ def test_the_schema_is_guessed_on_the_raw_table() -> None:
     model, X, _, _ = case()
     problem = robx.Problem(model, X)
     kinds = {feature.name: feature.kind for feature in problem.schema.features}
-    assert kinds == {
-        **{"income": "continuous", "age": "integer", "rate": "continuous", "count": "integer"},
-        **dict.fromkeys(["purpose", "job", "code", "note"], "categorical"),
-    }
+    numbers = {"income": "continuous", "age": "integer", "rate": "continuous", "count": "integer"}
+    labels = dict.fromkeys(["purpose", "job", "code", "note"], "categorical")
+    assert kinds == {**numbers, **labels}
     code = problem.schema["code"]
     assert code.levels == (0, 10, 20, 30)
 
@@ -91,7 +90,7 @@ def test_answers_come_back_in_raw_columns_and_pass_the_pipeline(tmp_path: Path) 
     again = robx.Explainer.load(tmp_path / "credit.robx").explain(people[:8])
     pd.testing.assert_frame_equal(again.points, points)
     assert (again.status == answers.status).all()
-    words = "\n".join(answers.words(i) for i in np.flatnonzero(answers.ok))
+    words = "\n".join(answers.words(int(i)) for i in np.flatnonzero(answers.ok))
     assert "purpose:" in words or "job:" in words or "income:" in words
 
 

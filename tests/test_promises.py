@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from scipy.stats import beta
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
@@ -504,11 +505,11 @@ def test_a_model_of_another_shape_is_refused_with_the_columns() -> None:
 
 def test_a_black_box_of_another_shape_is_refused_too() -> None:
     X, y = data()
-    named = make_pipeline(StandardScaler(), RandomForestClassifier(3))
+    named = make_pipeline(StandardScaler(), LogisticRegression())
     named.fit(X.rename(columns={"age": "height"}), y)
     with pytest.raises(robx.InvalidInput, match=r"Missing: \['height'\]; not known: \['age'\]"):
         check(answers(), named)
-    wide = make_pipeline(StandardScaler(), RandomForestClassifier(3)).fit(np.c_[X, X], y)
+    wide = make_pipeline(StandardScaler(), LogisticRegression()).fit(np.c_[X, X], y)
     with pytest.raises(robx.InvalidInput, match="columns of the answers.*4.* Pass a model"):
         check(answers(), wide)
 

@@ -565,7 +565,8 @@ def _with_known_levels(
         in_order = feature.kind == "ordinal" and column.unseen_is_missing
         if in_order or len(keep) == len(feature.levels):
             continue
-        if is_stated:  # it may be misspelled
+        # It may be misspelled; an ordered dtype may well list levels that nobody has.
+        if is_stated and feature.kind != "ordinal":
             unknown = [level for level in feature.levels if level not in column.categories]
             warn_caller(
                 f"The model was not trained on {listed(unknown)}, which the schema lists as levels "

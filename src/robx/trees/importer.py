@@ -128,9 +128,11 @@ def import_model(
     model : fitted model, path or callable
         A classifier of XGBoost, LightGBM, CatBoost or scikit-learn, or the path of a saved model
         (`.json` and `.ubj` of XGBoost, `.txt` of LightGBM, `.cbm` and `.json` of CatBoost, `.skops`
-        of scikit-learn, `.robx` of robx). Anything else with ``predict_proba``, or a function from
-        a table to probabilities, becomes a `BlackBox`. A file is taken as data:
-        nothing in it is executed or unpickled.
+        of scikit-learn, `.robx` of robx). A pipeline of scikit-learn that ends in such a classifier
+        is folded into its trees, over the raw columns. Anything else with ``predict_proba``, or a
+        function from a table to probabilities, becomes a `BlackBox`; where that is a pipeline, its
+        `why` says which step cannot be folded. A file is taken as data: nothing in it is executed
+        or unpickled.
     target : label, optional
         The class whose probability is the score: of two classes the second unless given; of more,
         it must be given. Its number from 0 where a file or a bare booster holds no labels.
@@ -165,6 +167,15 @@ def import_model(
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
     >>> ensemble = import_model(forest, target=2, X=X)
     >>> bool((ensemble.score(X) == forest.predict_proba(X)[:, 2]).all())
+    True
+
+    A pipeline is folded into its trees:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> pipeline = make_pipeline(StandardScaler(), forest).fit(X, y)
+    >>> folded = import_model(pipeline, target=2)
+    >>> bool((folded.score(X) == pipeline.predict_proba(X)[:, 2]).all())
     True
     """
     return import_named(model, target, () if X is None else (X,), X, budget=budget)
@@ -282,6 +293,10 @@ def _unwrapped(model: Any, target: Category | None, X: object | None) -> TreeEns
         reason = cannot.reason
     except UnsupportedModel as error:
         reason = f"its model cannot be imported. {str(error).rstrip('.')}"
+    except RobxError:
+        raise
+    except Exception as error:  # of a transformer that nobody knows; the pipeline itself may do
+        reason = f"folding it ended in {type(error).__name__}: {str(error)[:200].rstrip('.')}"
     return BlackBox(model, target, _slow(model, reason))
 
 

@@ -103,7 +103,7 @@ class Asker:
 
         Where one raw column has fewer values than another, its base value follows.
         """
-        n = max((len(given) for given in values.values()), default=1)
+        n = max([1, *(len(given) for given in values.values())])
         table = self._table(values, n)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

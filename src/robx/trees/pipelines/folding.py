@@ -155,7 +155,9 @@ class _Folding:
                     facts.categories.append(list(column.categories or range(column.n_codes)))
                 elif flow.manner in {"same", "monotone"}:
                     facts.is_number = True
-            if facts.is_number or not facts.categories:
+            # A number of which an encoder takes some values only is a category to all steps.
+            is_listed = bool(facts.categories) and "unseen" in facts.refuses
+            if (facts.is_number and not is_listed) or not facts.categories:
                 facts.knots += _as_knots(name, facts.categories)
                 plan.numbers.append(j)
             else:
