@@ -58,9 +58,11 @@ def importer_for(problem: Problem, like: Any = None) -> partial[Model]:
     those that they were trained on, otherwise some of the problem's own.
     """
     trees = problem.model.trees
-    if like is None and not problem.is_restored:
-        like = problem.codec.write(problem.training[:MOST_LIKE])
     sources = () if trees is None else (trees.columns,)
+    if like is None and not problem.is_restored:
+        needs_names = trees is not None and any(column.as_text for column in trees.columns)
+        rows = problem.training if needs_names else problem.training[:MOST_LIKE]
+        like = problem.codec.write(rows)
     return partial(import_retrained, target=problem.model.target, like=like, sources=sources)
 
 
