@@ -296,7 +296,17 @@ def test_selected_columns_are_followed() -> None:
     )
     case = fitted(prepare, SelectKBest(f_classif, k=3), "passthrough")
     ensemble = assert_folds(case)
-    assert sum(column.is_ignored for column in ensemble.columns) >= 4
+    assert sum(column.is_ignored for column in ensemble.columns) >= 3
+
+
+def test_a_column_that_is_dropped_after_it_was_encoded_must_still_be_readable() -> None:
+    prepare = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["purpose", "note"]), (StandardScaler(), ["rate"])
+    )
+    case = fitted(prepare, SelectKBest(f_classif, k=2))
+    ensemble = assert_folds(case)
+    assert ensemble.columns[7].categories == ("x", "y")
+    assert not ensemble.columns[7].takes_unseen
 
 
 def test_text_that_is_dropped_is_taken_whatever_it_says() -> None:

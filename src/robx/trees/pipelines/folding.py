@@ -160,10 +160,11 @@ class _Folding:
         plan = _Plan([], [], [], {})
         for j, name in enumerate(self.names):
             facts, own = self.facts[j], self._own(j)
-            if not own:
+            # What a selector drops has still to be read by the steps before it.
+            if not own and not facts.categories and not facts.is_number:
                 plan.ignored.append(j)
                 continue
-            if all(flow.exact for _, flow in own):
+            if own and all(flow.exact for _, flow in own):
                 plan.copied.append(j)
                 continue
             for k, flow in own:
