@@ -16,14 +16,14 @@ help:
 	@echo "make test-compile   whether answers compile nothing after robx compile; takes minutes"
 	@echo "make check          lint, types, layers"
 	@echo "make docs           the pages, into docs/_build/html"
-	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>; large cases"
+	@echo "make bench          the stability metric against the model libraries; Frugal against RobX, HELOC=<file>; large cases; pipelines"
 	@echo "make bench-latency  one applicant, batches, fitting, loading, the first call, beside the model's own score"
 	@echo "make bench-methods  speed and worth of the counterfactuals, against a literal twin and DiCE"
 	@echo "make bench-peers    the same question to DiCE, NICE, OCEAN and RobustX, as far as they are installed"
 	@echo "make tables         the paper's tables, into build/tables: German Credit; DATA=heloc HELOC=<file>; TABLE=<one>, or TABLE=frontier;"
 	@echo "                    OUT=experiments/results updates the committed ones"
 	@echo "make tune           search for the hyperparameters of the tables' models again; DATA=..."
-	@echo "make fuzz           thousands of damaged model files (slow)"
+	@echo "make fuzz           thousands of damaged model files and of random pipelines (slow)"
 	@echo "make wheel          build the wheel, install it by itself, run robx demo from it"
 
 $(VENV)/pip: constraints.txt
@@ -96,6 +96,7 @@ bench: $(VENV)/test
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.frugal $(if $(HELOC),--heloc $(HELOC))
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.pipelines
 
 test-compile: $(VENV)/test
 	ROBX_TEST_COMPILE=1 $(BIN)/python -m pytest -q tests/cli/test_compile.py

@@ -240,6 +240,16 @@ def folded(pipeline: Any, X: Any = None) -> TreeEnsemble:
 def hard_rows(ensemble: TreeEnsemble, X: pd.DataFrame, seed: int = 2) -> pd.DataFrame:
     """Rows around every threshold, with every category, unseen ones and missing ones."""
     rng = np.random.default_rng(seed)
+    with np.errstate(over="ignore"):  # some thresholds are the largest numbers there are
+        cells = _hard_cells(ensemble)
+    rows = X.iloc[rng.integers(0, len(X), len(cells))].astype(object).reset_index(drop=True)
+    for i, (j, value) in enumerate(cells):
+        rows.iloc[i, j] = value
+    rows = rows.astype({name: float for name in X.columns if X[name].dtype.kind in "fi"})
+    return rows.astype({n: X[n].dtype for n in X.columns if X[n].dtype.kind not in "fi"})
+
+
+def _hard_cells(ensemble: TreeEnsemble) -> list[tuple[int, Any]]:
     cells: list[tuple[int, Any]] = []
     for j, column in enumerate(ensemble.columns):
         if column.is_ignored:
@@ -258,11 +268,7 @@ def hard_rows(ensemble: TreeEnsemble, X: pd.DataFrame, seed: int = 2) -> pd.Data
             cells += [(j, value) for value in (0.0, -0.0, 1e-40, -1e300, 1e300, 3.4e38, 1.5)]
         if column.takes_missing:
             cells.append((j, np.nan))
-    rows = X.iloc[rng.integers(0, len(X), len(cells))].astype(object).reset_index(drop=True)
-    for i, (j, value) in enumerate(cells):
-        rows.iloc[i, j] = value
-    rows = rows.astype({name: float for name in X.columns if X[name].dtype.kind in "fi"})
-    return rows.astype({n: X[n].dtype for n in X.columns if X[n].dtype.kind not in "fi"})
+    return cells
 
 
 def taken(ensemble: TreeEnsemble, rows: pd.DataFrame) -> pd.DataFrame:

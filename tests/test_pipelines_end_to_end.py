@@ -90,7 +90,7 @@ def test_answers_come_back_in_raw_columns_and_pass_the_pipeline(tmp_path: Path) 
     again = robx.Explainer.load(tmp_path / "credit.robx").explain(people[:8])
     pd.testing.assert_frame_equal(again.points, points)
     assert (again.status == answers.status).all()
-    words = "\n".join(answers.words(i) for i in np.flatnonzero(answers.ok))
+    words = "\n".join(answers.words(int(i)) for i in np.flatnonzero(answers.ok))
     assert "purpose:" in words or "job:" in words or "income:" in words
 
 

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import robx
 from catboost_cases import CATEGORIES, classifier, labels, people, trained
@@ -63,6 +66,22 @@ def test_retrained_models_have_the_columns_of_the_first() -> None:
         assert isinstance(model, TreeEnsemble)
         assert model.columns == problem.model.columns
         np.testing.assert_allclose(model.score(X), half.predict_proba(X)[:, 1], atol=1e-12)
+
+
+def test_retrained_pipelines_know_the_names_of_all_rows() -> None:
+    def fitted(rows: slice) -> Any:
+        prepared = make_column_transformer((StandardScaler(), ["age"]), remainder="passthrough")
+        prepared.set_output(transform="pandas")
+        names = [f"remainder__{name}" for name in NAMES]
+        return make_pipeline(prepared, classifier(cat_features=names)).fit(X[rows], Y[rows])
+
+    problem = Problem(fitted(slice(None)), X)
+    half = fitted(slice(1, None, 2))
+    (imported,) = import_models(problem, [half])
+    assert isinstance(imported, TreeEnsemble)
+    assert isinstance(problem.model, TreeEnsemble)
+    assert imported.columns == problem.model.columns
+    np.testing.assert_allclose(imported.score(X), half.predict_proba(X)[:, 1], atol=1e-12)
 
 
 def test_a_file_finds_the_names_in_the_training_rows(tmp_path: Path) -> None:

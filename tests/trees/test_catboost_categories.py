@@ -11,10 +11,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import catboost_cases
 import robx
-from catboost_cases import TOWNS, classifier, labels, people
+from catboost_cases import CATEGORIES, TOWNS, classifier, labels, people
 from oracles import Case, assert_scores_alike, import_ensemble
 from robx.trees import TreeEnsemble
 from robx.trees.importer import ParsedFile, import_named
@@ -245,6 +249,36 @@ def test_an_ensemble_keeps_its_categories_in_a_file(tmp_path: Path) -> None:
         assert isinstance(ensemble, TreeEnsemble)
         ensemble.save(tmp_path / "model.robx")
         assert robx.import_model(tmp_path / "model.robx") == ensemble
+
+
+PIPELINES = {
+    "alone": (make_pipeline(classifier(cat_features=CATEGORIES)), True),
+    "as they are": (
+        make_pipeline(FunctionTransformer(), classifier(cat_features=CATEGORIES)),
+        True,
+    ),
+    "filled": (
+        make_pipeline(
+            make_column_transformer(
+                (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
+                remainder="passthrough",
+            ),
+            classifier(cat_features=[2, 3, 4]),
+        ),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_categories_that_reach_the_model_through_a_pipeline(name: str) -> None:
+    pipeline, takes_infinite = PIPELINES[name]
+    case = case_of(pipeline.fit(X, Y))
+    ensemble = import_ensemble(case)
+    rows = all_rows(ensemble)
+    if not takes_infinite:
+        rows = rows.replace([np.inf, -np.inf], 0.0)
+    assert_scores_alike(ensemble, case, rows)
 
 
 # --- black boxes ----------------------------------------------------------------------------------

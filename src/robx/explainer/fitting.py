@@ -223,13 +223,14 @@ def retrained(
     # Another method may want models as they are to search with.
     wants_them = method is not None and not isinstance(method, Frugal) and _lacks_models(method)
     vary = getattr(given.change, "vary", None)
+    then = importer_for(problem, X_train)
     later = retrainings(
         given.to_train(model),
         _trained_on(given.to_train(model), X_train, problem),
         given.y_train,
         given.n_models,
         given.seed,
-        None if wants_them else importer_for(problem),
+        None if wants_them else then,
         vary,
     )
     counted = _counted_in_a_bar(later, given.n_models, shown)

@@ -137,7 +137,8 @@ def _trial(play: Play, k: int, ladder: Floats) -> Played | None:
     halves = _halves(after, rng) if len(after) == 1 else []
     panel = [replace(fit, rows=base[fit.rows]) for fit in _panel_fits(play, labels[base], seed)]
     fits = [replace(f, rows=drawn[f.rows]) for f in (first, *after, *halves, *panel)]
-    models = list(train(fits, play.table, str(change), then=importer_for(play.problem)))
+    then = importer_for(play.problem, play.table)
+    models = list(train(fits, play.table, str(change), then=then))
     problem = _problem(play, models[0], drawn[base])
     people = _declined(problem, play, rng.permutation(others))
     if not len(people):

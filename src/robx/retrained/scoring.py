@@ -51,18 +51,19 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
     return [in_columns_of(problem, model) for model in imported]
 
 
-def importer_for(problem: Problem) -> partial[Model]:
+def importer_for(problem: Problem, like: Any = None) -> partial[Model]:
     """Give the function that imports models like the problem's own.
 
-    They score the same class, and know their categories by the same names.
+    They score the same class, and know their categories by the same names. `like` are rows like
+    those that they were trained on, otherwise some of the problem's own.
     """
     trees = problem.model.trees
-    return partial(
-        import_retrained,
-        target=problem.model.target,
-        like=None if problem.is_restored else problem.codec.write(problem.training[:MOST_LIKE]),
-        sources=() if trees is None else (trees.columns,),
-    )
+    sources = () if trees is None else (trees.columns,)
+    if like is None and not problem.is_restored:
+        needs_names = trees is not None and any(column.as_text for column in trees.columns)
+        rows = problem.training if needs_names else problem.training[:MOST_LIKE]
+        like = problem.codec.write(rows)
+    return partial(import_retrained, target=problem.model.target, like=like, sources=sources)
 
 
 def in_columns_of(problem: Problem, model: Model) -> Model:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robx.arrays import Bools
+from robx.arrays import Bools, Ints
 from robx.tables import Column
 from robx.trees.build import Tree
 from robx.trees.ensemble import TreeEnsemble
@@ -54,7 +54,8 @@ def in_columns(ensemble: TreeEnsemble, columns: Sequence[Column]) -> TreeEnsembl
             refused[-1:] = False
         loses = other.takes_missing and not mine.takes_missing
         if refused.any() or loses:
-            trees = _refusing(ensemble, trees, j, refused if other.is_category else None, loses)
+            beyond = refused if other.is_category else other.largest
+            trees = _refusing(ensemble, trees, j, beyond, loses)
     return reassembled(ensemble, trees, columns, ensemble.named, ensemble.source)
 
 
@@ -79,7 +80,7 @@ def _is_alike(mine: Column, other: Column) -> bool:
     return largest >= FAR and limits[0][0] <= limits[1][0] and limits[0][1] >= limits[1][1]
 
 
-def _places(mine: Column, other: Column) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _places(mine: Column, other: Column) -> Ints:
     """For each code of another column, and that of unseen ones, the own code."""
     if not mine.is_category:
         return np.zeros(0, dtype=np.int64)
@@ -98,9 +99,7 @@ def _places(mine: Column, other: Column) -> np.ndarray[tuple[int], np.dtype[np.i
     return places
 
 
-def _cuts(
-    e: TreeEnsemble, places: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]
-) -> list[Cut]:
+def _cuts(e: TreeEnsemble, places: Sequence[Ints]) -> list[Cut]:
     bits = np.unpackbits(e.category_bits.view(np.uint8), axis=1, bitorder="little").astype(bool)
     cuts = []
     for s, j in enumerate(e.split_feature.tolist()):
@@ -115,9 +114,12 @@ def _cuts(
 
 
 def _refusing(
-    e: TreeEnsemble, trees: Sequence[Tree], j: int, codes: Bools | None, missing: bool
+    e: TreeEnsemble, trees: Sequence[Tree], j: int, codes: Bools | float, missing: bool
 ) -> list[Tree]:
-    """Give trees that add up to a score of 0 for some codes of a column, or where it is missing."""
+    """Give trees that add up to a score of 0 for some codes of a column, or where it is missing.
+
+    For a column of numbers, `codes` is the largest that there is.
+    """
     if e.link == "identity":  # all add nothing
         return [_guarded(tree, j, codes, missing, 0.0) for tree in trees]
     bound = np.abs(e.leaf_value).max(initial=0.0) * len(trees) + np.abs(e.base).max()
@@ -133,24 +135,21 @@ def _refusing(
     ]
 
 
-def _guarded(tree: Tree, j: int, codes: Bools | None, missing: bool, value: float) -> Tree:
+def _guarded(tree: Tree, j: int, codes: Bools | float, missing: bool, value: float) -> Tree:
     """Put a node above a tree that sends some values to a leaf of their own."""
     n = len(tree.left)
-
-    def shifted(
-        children: np.ndarray[tuple[int], np.dtype[np.int64]],
-    ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.where(children >= 0, children + 1, -1)
-
+    left, right = (np.asarray(side) for side in (tree.left, tree.right))
+    left, right = (np.where(side >= 0, side + 1, -1) for side in (left, right))
     # Numbers all go on; a category that is refused goes to the leaf, which is the last node.
     sets = {node + 1: listed for node, listed in tree.categories.items()}
-    if codes is not None:
+    largest = codes if isinstance(codes, float) else 0.0
+    if not isinstance(codes, float):
         sets[0] = np.flatnonzero(~codes)
     return Tree(
-        np.concatenate([[1], shifted(np.asarray(tree.left)), [-1]]),
-        np.concatenate([[n + 1], shifted(np.asarray(tree.right)), [-1]]),
+        np.concatenate([[1], left, [-1]]),
+        np.concatenate([[n + 1], right, [-1]]),
         np.concatenate([[j], tree.feature, [0]]),
-        np.concatenate([[0.0 if codes is not None else np.inf], tree.threshold, [0.0]]),
+        np.concatenate([[largest], tree.threshold, [0.0]]),
         np.concatenate([[not missing], tree.missing_left, [False]]),
         np.concatenate([[0.0], tree.value, [value]]),
         tree.index,

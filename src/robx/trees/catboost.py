@@ -298,7 +298,7 @@ def _read_trees(
         left, right, split, value = read(record, splits, n_values)
         with np.errstate(over="ignore", invalid="ignore"):
             value = value * scale
-        by_category = np.flatnonzero(np.isin(split, list(splits.left_codes))).tolist()
+        by_category = np.flatnonzero(split >= splits.first_question).tolist()
         categories = {node: splits.left_codes[int(split[node])] for node in by_category}
         for index in range(n_values):
             yield Tree(

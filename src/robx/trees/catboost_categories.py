@@ -187,19 +187,12 @@ def ask_model(
     names = _named(columns, named, place, naming.sources)
     n_rows = max(map(len, names)) + len(UNSEEN)
     budget.check_memory(n_rows * (CELL_BYTES * len(columns) + len(questions)), root.where)
-    rows = _rows(columns, place, names, n_rows)
     keys = _keys(root, questions, len(place))
-    probes = [_question_probe(root, questions), _key_probe(root, keys)]
-    trees = (len(questions) + AT_ONCE - 1) // AT_ONCE, (len(keys) + AT_ONCE - 1) // AT_ONCE
-    asked = [probe for probe, n in zip(probes, trees, strict=True) if n]
-    leaves = np.asarray(naming.ask(asked, rows) if asked else np.zeros((n_rows, 0)))
-    if leaves.shape != (n_rows, sum(trees)):
-        raise InvalidModel(f"{root.where} does not answer about its categories.")
-    answers = _bits(leaves[:, : trees[0]], len(questions))
-    is_seen = dict(zip(keys, _bits(leaves[:, trees[0] :], len(keys)).T, strict=True))
+    rows = _rows(columns, place, names, n_rows)
+    answers, seen_by_column = _answers(root, questions, keys, rows, naming.ask)
     for number, labels in enumerate(names):
         own = [k for k, question in enumerate(questions) if question.category == number]
-        seen = is_seen.get(number, np.zeros(n_rows, dtype=bool))
+        seen = seen_by_column.get(number, np.zeros(n_rows, dtype=bool))
         by_value = answers[:, [k for k in own if not questions[k].identifier]]
         known = slice(len(labels))
         all_named = seen[known].sum() >= len(keys.get(number, ())) and by_value[known].any(0).all()
@@ -211,6 +204,25 @@ def ask_model(
         for k, question in enumerate(questions)
     ]
     return columns, left
+
+
+def _answers(
+    root: Record,
+    questions: Sequence[Question],
+    keys: Mapping[int, Sequence[str]],
+    rows: list[list[Any]],
+    ask: Ask,
+) -> tuple[NDArray[np.bool_], dict[int, NDArray[np.bool_]]]:
+    """Ask about rows: the answers, (rows, questions), and by column whether it is a known hash."""
+    probes = [_question_probe(root, questions), _key_probe(root, keys)]
+    trees = [(len(asked) + AT_ONCE - 1) // AT_ONCE for asked in (questions, keys)]
+    with_trees = [probe for probe, n in zip(probes, trees, strict=True) if n]
+    leaves = np.asarray(ask(with_trees, rows) if with_trees else np.zeros((len(rows), 0)))
+    if leaves.shape != (len(rows), sum(trees)):
+        raise InvalidModel(f"{root.where} does not answer about its categories.")
+    is_seen = _bits(leaves[:, trees[0] :], len(keys))
+    answers = _bits(leaves[:, : trees[0]], len(questions))
+    return answers, dict(zip(keys, is_seen.T, strict=True))
 
 
 def _named(

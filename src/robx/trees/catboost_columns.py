@@ -70,6 +70,11 @@ class Splits:
     questions: Mapping[int, Question]
     left_codes: Mapping[int, NDArray[np.int64]]
 
+    @property
+    def first_question(self) -> int:
+        """Place of the first question about categories."""
+        return len(self.border) - 1 - len(self.questions)
+
     def find(self, split: Record) -> int:
         """Place of a split's question, which the split must describe as the list does."""
         kind, position = split.text("split_type"), split.integer("split_index")

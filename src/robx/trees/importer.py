@@ -293,6 +293,10 @@ def _unwrapped(model: Any, target: Category | None, X: object | None) -> TreeEns
         reason = cannot.reason
     except UnsupportedModel as error:
         reason = f"its model cannot be imported. {str(error).rstrip('.')}"
+    except RobxError:
+        raise
+    except Exception as error:  # of a transformer that nobody knows; the pipeline itself may do
+        reason = f"folding it ended in {type(error).__name__}: {str(error)[:200].rstrip('.')}"
     return BlackBox(model, target, _slow(model, reason))
 
 

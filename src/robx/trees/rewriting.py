@@ -248,7 +248,7 @@ class _Rewriting:
         missing = missing and self.columns[j].takes_missing
         if len(runs) <= 1:  # only a missing value goes the other way
             way = runs[0][1]
-            self.threshold[place], self.missing[place] = np.inf, False
+            self.threshold[place], self.missing[place] = self.columns[j].largest, False
             return (
                 (children[0 if way else 1], {**known, j: (low, high, False)}),
                 (children[1 if way else 0], {**known, j: (np.inf, np.inf, True)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ import sklearn
 
 from robx.arrays import Floats
 from robx.tables import Category, Column
+from robx.trees.category_names import UnnamedCategories
 from robx.trees.ensemble import TreeEnsemble
 from robx.trees.model import Model
 from robx.trees.pipelines.asking import Asker, RawColumn
@@ -59,15 +61,30 @@ def fold(
     """
     last = pipeline.steps[-1][1]
     steps = [(n, s) for n, s in pipeline.steps[:-1] if not is_sampler(s) and not _is_nothing(s)]
-    # CatBoost's categories have their names in the table that reaches it.
-    sources = () if X is None or steps else (X,)
-    model = import_last(last, target, None, sources)
+    try:
+        model = import_last(last, target, None, ())
+    except UnnamedCategories:  # they have their names in the table that reaches the model
+        if X is None:
+            raise
+        model = import_last(last, target, None, (_transformed(steps, X),))
     if model.trees is None:
         why = model.why.partition(": ")[2].rstrip(".")
         raise CannotFold(why or f"its last step ({type(last).__name__}) is not a tree ensemble")
     if not steps:
         return model.trees
     return _Folding(steps, model.trees, None if X is None else Sample(X)).result()
+
+
+def _transformed(steps: Sequence[tuple[str, Any]], X: Any) -> Any:
+    """Give what the transformers make of a table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, step in steps:
+            try:
+                X = step.transform(X)
+            except Exception as error:
+                raise CannotFold(f"{named(step, name)} does not take the table") from error
+    return X
 
 
 def _is_nothing(step: Any) -> bool:
@@ -143,10 +160,11 @@ class _Folding:
         plan = _Plan([], [], [], {})
         for j, name in enumerate(self.names):
             facts, own = self.facts[j], self._own(j)
-            if not own:
+            # What a selector drops has still to be read by the steps before it.
+            if not own and not facts.categories and not facts.is_number:
                 plan.ignored.append(j)
                 continue
-            if all(flow.exact for _, flow in own):
+            if own and all(flow.exact for _, flow in own):
                 plan.copied.append(j)
                 continue
             for k, flow in own:
@@ -155,7 +173,9 @@ class _Folding:
                     facts.categories.append(list(column.categories or range(column.n_codes)))
                 elif flow.manner in {"same", "monotone"}:
                     facts.is_number = True
-            if facts.is_number or not facts.categories:
+            # A number of which an encoder takes some values only is a category to all steps.
+            is_listed = bool(facts.categories) and "unseen" in facts.refuses
+            if (facts.is_number and not is_listed) or not facts.categories:
                 facts.knots += _as_knots(name, facts.categories)
                 plan.numbers.append(j)
             else:
