@@ -81,8 +81,8 @@ def one(data: Any, name: str, model: str, at_least: int, split: int) -> list[dic
         lines[title] = np.where(answers.ok, answers.cost, np.nan)
         if title == "closest":
             lines["bound"] = answers.measured["bound"]
-    keys = {"data": name, "model": model, "accepting": at_least, "split": split}
-    return [{**keys, **line} for line in lines.to_dict("records")]
+    keys: dict[str, Any] = {"data": name, "model": model, "accepting": at_least, "split": split}
+    return lines.assign(**keys).to_dict("records")  # type: ignore[return-value]
 
 
 def page(lines: pd.DataFrame) -> str:
@@ -107,12 +107,13 @@ def page(lines: pd.DataFrame) -> str:
         f"| {' | '.join(COLUMNS)} |",
         "| --- " * len(COLUMNS) + "|",
     ]
-    for (name, model, k), f in found.iterrows():
+    for f in found.reset_index().itertuples():
         figures = (
-            *(f"{f.people:.0f}", f"{f.proven:.0%}", f"{f['median']:.3f}", f"{f.tenth:.2f}"),
+            *(f"{f.people:.0f}", f"{f.proven:.0%}", f"{f.median:.3f}", f"{f.tenth:.2f}"),
             *(f"{f.within:.0%}", f"{f.without:.3f}", f"{f.optimum:.3f}", f"{f.seconds:.2f}"),
         )
-        rows.append(f"| {name} | {model} | {k} of {N_MODELS} | {' | '.join(figures)} |")
+        of_panel = f"{f.accepting} of {N_MODELS}"
+        rows.append(f"| {f.data} | {f.model} | {of_panel} | {' | '.join(figures)} |")
     about = ABOUT.format(version=robx.__version__, splits=N_SPLITS, people=N_PEOPLE)
     return "\n".join(["# The search against the proven optimum", "", about, "", *rows, ""])
 
