@@ -77,7 +77,7 @@ def noise_unit_of(values: Floats, unit: float) -> float:
     --------
     >>> incomes = np.arange(101.0)
     >>> noise_unit_of(incomes, 100.0), noise_unit_of(np.append(incomes, 1e6), 227.25)
-    (100.0, 113.62499999999999)
+    (100.0, 113.6)
     """
     if len(values) < LEAST_ROWS or len(np.unique(values)) < LEAST_VALUES:
         return unit
@@ -85,6 +85,7 @@ def noise_unit_of(values: Floats, unit: float) -> float:
     if spread == 0:
         with np.errstate(over="ignore", invalid="ignore"):
             spread = float(np.sqrt(12) * values.std())
+    spread = float(f"{spread:.4g}")  # more digits would say nothing in a schema that people read
     return min(unit, spread) if spread > 0 and np.isfinite(1 / spread) else unit
 
 
