@@ -21,7 +21,7 @@ from robx.tables import count_rows, take
 from robx.trees import BlackBox, Model, TreeEnsemble, import_model
 from robx.trees.alignment import in_columns
 from robx.trees.combined import Combined
-from robx.trees.importer import ParsedFile, import_live
+from robx.trees.importer import ParsedFile, holds_model, import_live
 
 #: Rows that one thread scores at a time.
 CHUNK = 128
@@ -41,7 +41,9 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    rows = None if problem.is_restored else problem.codec.write(problem.training[:MOST_LIKE])
+    rows = None
+    if not problem.is_restored and any(map(holds_model, models)):
+        rows = problem.codec.write(problem.training[:MOST_LIKE])
     imported = (import_retrained(model, problem.model.target, rows) for model in models)
     return [in_columns_of(problem, model) for model in imported]
 

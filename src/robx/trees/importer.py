@@ -187,7 +187,7 @@ def import_model(
 def _checked(model: Any, imported: TreeEnsemble, X: object) -> TreeEnsemble | BlackBox:
     """Check an import on rows; a pipeline that was not folded soundly stays a black box."""
     parser = import_module(_parser_of(model) or PARSERS["sklearn"])
-    folded = _wrapping(model) is not None
+    folded = holds_model(model)
 
     def ask(rows: Any) -> Any:
         return parser.probability(model, imported.target, rows)
@@ -209,7 +209,7 @@ def import_live(
 
     `X` are rows like those that a pipeline was fitted on.
     """
-    if _wrapping(model) is not None:
+    if holds_model(model):
         return _unwrapped(model, target, X)
     module = _parser_of(model)
     if module is None:
@@ -222,6 +222,11 @@ def import_live(
         raise not_fitted(model) from error
     # None is a classifier of the library that is not a tree ensemble.
     return BlackBox(model, target) if parsed is None else parsed
+
+
+def holds_model(model: object) -> bool:
+    """Whether a model is a pipeline or a calibrated one, which is folded."""
+    return _wrapping(model) is not None
 
 
 def _wrapping(model: object) -> str | None:
