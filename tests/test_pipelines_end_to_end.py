@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import robx
 from pipeline_cases import NUMBERS, last_step, outcome, raw_table
+from robx.cli import robx_command
 from robx.retrained import Panel, retrainings
 from robx.trees import TreeEnsemble
 
@@ -123,3 +125,22 @@ def test_stability_moves_numbers_and_leaves_categories() -> None:
     assert isinstance(ensemble, TreeEnsemble)
     again = robx.stability(ensemble, people, n_draws=64, scale=units).value
     np.testing.assert_array_equal(value, again)
+
+
+def test_the_command_takes_a_pipeline_and_raw_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, X, y, people = case()
+    monkeypatch.chdir(tmp_path)
+    joblib.dump(model, "pipeline.pkl")
+    X.assign(good=y).to_csv("train.csv", index=False)
+    people[:4].to_csv("people.csv", index=False)
+    told = "--model pipeline.pkl --unsafe-pickle --data train.csv --applicants people.csv"
+    method = "--method nearest --target 1 --keep none --quiet --out answers.json"
+    robx_command.main(
+        ["explain", *told.split(), "--label", "good", "--models", "6", *method.split()],
+        standalone_mode=False,
+    )
+    answers = robx.Counterfactuals.load("answers.json")
+    assert answers.ok.all()
+    assert (model.predict_proba(answers.points[X.columns])[:, 1] > 0.5).all()

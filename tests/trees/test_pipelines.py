@@ -451,6 +451,15 @@ class Mixing(Tidy):
         return out.assign(income=out["income"] * (1 + out["is_old"]))
 
 
+class Sneaky(Tidy):
+    """Mixes columns for very few rows."""
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        out = super().transform(X)
+        rare = (X["age"] > 75) & (X["income"] < 10)
+        return out.assign(income=out["income"].where(~rare, 30.0))
+
+
 class Ranking(Tidy):
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         return super().transform(X).assign(income=X["income"].rank())
@@ -475,6 +484,7 @@ def test_a_transformer_that_goes_column_by_column_is_folded() -> None:
 def test_a_transformer_that_mixes_columns_or_rows_is_not() -> None:
     X, _ = table()
     assert why(Mixing(), encoded(), X=X) == "step 'mixing' (Mixing) mixes columns."
+    assert why(Sneaky(), encoded(), X=X) == "step 'sneaky' (Sneaky) mixes columns."
     assert why(Ranking(), encoded(), X=X) == "step 'ranking' (Ranking) looks at other rows as well."
 
 

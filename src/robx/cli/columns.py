@@ -42,7 +42,7 @@ def features_of(
     known: pd.DataFrame = with_categories(features, model, trained_on)
     columns = dict(zip(names or features.columns, model.trees.columns, strict=True))
     for name in known.columns:
-        if columns[name].n_codes == 0:
+        if not (columns[name].is_category or columns[name].is_ignored):
             _refuse_text(known[name], path, in_all_rows=trained_on is not None)
     return known, said
 

@@ -59,8 +59,10 @@ def _as_trained(values: Any, column: Column) -> Any:
     """Turn a column into what the model was trained on; None if it is that, or cannot be."""
     import pandas as pd  # noqa: PLC0415 - takes long to load
 
-    if isinstance(values.dtype, pd.CategoricalDtype):
+    if isinstance(values.dtype, pd.CategoricalDtype) or column.is_ignored:
         return None
+    if column.by_value and not column.unseen_is_missing:
+        return None  # a pipeline takes its categories as they are, in text or numbers
     if not column.is_category:
         return _as_numbers(values)
     if column.as_text:  # what the table holds, only that numbers must be whole

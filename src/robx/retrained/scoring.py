@@ -22,7 +22,7 @@ from robx.trees import BlackBox, Model, TreeEnsemble
 from robx.trees.alignment import in_columns
 from robx.trees.category_names import Source, UnnamedCategories
 from robx.trees.combined import Combined
-from robx.trees.importer import ParsedFile, import_live, import_named
+from robx.trees.importer import ParsedFile, holds_model, import_live, import_named
 
 #: Rows that one thread scores at a time.
 CHUNK = 128
@@ -42,7 +42,7 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
             f"{type(models).__name__}."
         )
     # A function has no classes; all else is asked about the class that the problem is about.
-    importing = importer_for(problem)
+    importing = importer_for(problem, has_pipelines=any(map(holds_model, models)))
     try:
         imported = [importing(model) for model in models]
     except UnnamedCategories:  # a file of categories that the problem's own model does not know
@@ -51,16 +51,19 @@ def import_models(problem: Problem, models: Any) -> list[Model]:
     return [in_columns_of(problem, model) for model in imported]
 
 
-def importer_for(problem: Problem, like: Any = None) -> partial[Model]:
+def importer_for(
+    problem: Problem, like: Any = None, *, has_pipelines: bool = True
+) -> partial[Model]:
     """Give the function that imports models like the problem's own.
 
     They score the same class, and know their categories by the same names. `like` are rows like
-    those that they were trained on, otherwise some of the problem's own.
+    those that they were trained on, otherwise some of the problem's own: pipelines and models
+    that know categories by their names alone need such rows.
     """
     trees = problem.model.trees
     sources = () if trees is None else (trees.columns,)
-    if like is None and not problem.is_restored:
-        needs_names = trees is not None and any(column.as_text for column in trees.columns)
+    needs_names = trees is not None and any(column.as_text for column in trees.columns)
+    if like is None and not problem.is_restored and (needs_names or has_pipelines):
         rows = problem.training if needs_names else problem.training[:MOST_LIKE]
         like = problem.codec.write(rows)
     return partial(import_retrained, target=problem.model.target, like=like, sources=sources)

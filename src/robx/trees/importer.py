@@ -221,7 +221,7 @@ def import_named(
 def _checked(model: Any, imported: TreeEnsemble, X: object) -> TreeEnsemble | BlackBox:
     """Check an import on rows; a pipeline that was not folded soundly stays a black box."""
     parser = import_module(_parser_of(model) or PARSERS["sklearn"])
-    folded = _wrapping(model) is not None
+    folded = holds_model(model)
 
     def ask(rows: Any) -> Any:
         return parser.probability(model, imported.target, rows)
@@ -247,7 +247,7 @@ def import_live(
     `X` are rows like those that a pipeline was fitted on; names of categories that the model does
     not hold are looked up in `sources`.
     """
-    if _wrapping(model) is not None:
+    if holds_model(model):
         return _unwrapped(model, target, X)
     module = _parser_of(model)
     if module is None:
@@ -266,6 +266,11 @@ def import_live(
         return BlackBox(model, target, _slow(model, error.reason))
     # None is a classifier of the library that is not a tree ensemble.
     return BlackBox(model, target) if parsed is None else parsed
+
+
+def holds_model(model: object) -> bool:
+    """Whether a model is a pipeline or a calibrated one, which is folded."""
+    return _wrapping(model) is not None
 
 
 def _wrapping(model: object) -> str | None:

@@ -7,6 +7,7 @@ one table answers about all raw columns at once.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from robx.trees.reasons import CannotFold
 
 #: A row is refused by raising one of many errors; these are no refusal.
 FATAL = (MemoryError, RecursionError)
+_ALONE = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,29 @@ class RawColumn:
         cells[:] = list(values)
         given = pd.Series(cells, dtype=object)
         return given.infer_objects() if isinstance(self.dtype, str) else given
+
+
+def transformed(steps: Sequence[Any], table: Any) -> Any:
+    """Send a table through transformers, whatever they warn of."""
+    # Python's filters of warnings are shared by all threads: one that puts them back would turn the
+    # warnings of another into errors, where these are wanted.
+    with _ALONE, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for step in steps:
+            table = step.transform(table)
+    return table
+
+
+def densely(table: Any, model: TreeEnsemble) -> Any:
+    """Give a sparse matrix as a dense one: what it does not hold is missing to XGBoost alone."""
+    if not hasattr(table, "tocsr"):
+        return table
+    dense = np.asarray(table.toarray(), dtype=np.float64)
+    return np.where(dense == 0, np.nan, dense) if _by_xgboost(model) else dense
+
+
+def _by_xgboost(model: TreeEnsemble) -> bool:
+    return model.source.startswith("XGBoost")
 
 
 class Asker:
@@ -104,12 +129,7 @@ class Asker:
         Where one raw column has fewer values than another, its base value follows.
         """
         n = max([1, *(len(given) for given in values.values())])
-        table = self._table(values, n)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            for step in self.steps:
-                table = step.transform(table)
-        return self._read(table)
+        return self._read(transformed(self.steps, self._table(values, n)))
 
     def attempt(self, values: Mapping[int, Sequence[Any] | NDArray[Any]]) -> Floats | None:
         """Give what `ask` does, or None where a transformer raises."""
@@ -152,7 +172,7 @@ class Asker:
         for k, column in enumerate(self.model.columns):
             values = read[:, k]
             if column.is_category:
-                refused[:, k] = ~column.takes_unseen & (values >= column.n_codes)
+                refused[:, k] = (not column.takes_unseen) & (values >= column.n_codes)
             else:
                 with np.errstate(invalid="ignore"):
                     refused[:, k] = np.abs(values) > column.largest
@@ -171,8 +191,11 @@ class Asker:
     def marked(self, k: int) -> tuple[float, float] | None:
         """Give the range of numbers that mean "missing" to a column of the model."""
         column = self.model.columns[k]
-        # What a sparse matrix does not hold is missing to XGBoost, and zero to all others.
-        is_zero_missing = self.is_sparse and self.model.source.startswith("XGBoost")
-        if is_zero_missing and column.missing_range is not None:
+        if self.zero_is_missing and column.missing_range is not None:
             raise CannotFold("its model takes a number of a sparse matrix for missing")
-        return (0.0, 0.0) if is_zero_missing else column.missing_range
+        return (0.0, 0.0) if self.zero_is_missing else column.missing_range
+
+    @property
+    def zero_is_missing(self) -> bool:
+        """Whether the model takes zeros for missing values, as XGBoost does in sparse matrices."""
+        return self.is_sparse and _by_xgboost(self.model)

@@ -25,7 +25,7 @@ from robx.trees.pipelines.categories import (
 )
 from robx.trees.pipelines.lines import FAR, wide_grid
 from robx.trees.pipelines.numbers import Sides, Splits, find_sides, limits_of, search_together
-from robx.trees.pipelines.probing import probed
+from robx.trees.pipelines.probing import check_whole, probed
 from robx.trees.pipelines.samples import Sample
 from robx.trees.pipelines.tracing import Facts, Flow, Trace, is_sampler
 from robx.trees.reasons import CannotFold, named
@@ -124,6 +124,7 @@ class _Folding:
         self, steps: Sequence[tuple[str, Any]], model: TreeEnsemble, sample: Sample | None
     ) -> None:
         self.model, self.sample = model, sample
+        self.tried = ""
         self.names, self.named = _raw_names(steps[0][1], steps[0][0], sample)
         self.flows, self.facts = self._traced(steps)
         if len(self.flows) != len(model.columns):
@@ -133,7 +134,7 @@ class _Folding:
         self.source = f"scikit-learn {sklearn.__version__} Pipeline of {model.source}"
         plan = self._plan()
         self.asker = self._asker(steps, plan)
-        if self._zero_is_missing and plan.copied:
+        if plan.copied and self.asker.zero_is_missing:
             plan = replace(plan, copied=[], numbers=sorted([*plan.numbers, *plan.copied]))
         self.plan = plan
 
@@ -147,8 +148,9 @@ class _Folding:
         except CannotFold as cannot:
             if not (cannot.unknown and self.sample is not None and self.named):
                 raise
+            self.tried = cannot.unknown
             transformers = [step for _, step in steps]
-            return probed(transformers, self.model, self.names, self.sample, cannot.unknown)
+            return probed(transformers, self.model, self.names, self.sample, self.tried)
         for j, name in enumerate(self.names):
             if self.sample is not None and self.sample.holds_none(name, j):
                 trace.facts[j].blank = None
@@ -215,10 +217,6 @@ class _Folding:
             dtype = self.sample.number_dtype(name, j)
         return RawColumn(name, base, dtype)
 
-    @property
-    def _zero_is_missing(self) -> bool:
-        return self.asker.is_sparse and self.model.source.startswith("XGBoost")
-
     # --- all columns ------------------------------------------------------------------------------
 
     def result(self) -> TreeEnsemble:
@@ -246,7 +244,10 @@ class _Folding:
                 side = found[j][k]
                 cuts[s] = Cut(j, bool(lost_left[k]), side.ends, side.first_left)
         every = [cuts[s] for s in range(len(self.model.split_feature))]
-        return rewritten(self.model, every, columns, self.named, self.source)
+        folded = rewritten(self.model, every, columns, self.named, self.source)
+        if self.tried and self.sample is not None:
+            check_whole(asker.steps, self.model, folded, self.sample, self.tried)
+        return folded
 
     def _split_ids(self, j: int) -> list[int]:
         """Numbers of the model's splits on columns that are made of a raw column."""

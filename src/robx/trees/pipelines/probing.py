@@ -7,7 +7,6 @@ gives the same, whatever row it stands in and whatever other rows come with it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,12 +17,14 @@ from robx.arrays import Floats, same
 from robx.errors import RobxError
 from robx.tables import Column, read_matrix
 from robx.trees.ensemble import TreeEnsemble
+from robx.trees.pipelines.asking import densely, transformed
 from robx.trees.pipelines.samples import Sample
 from robx.trees.pipelines.tracing import Facts, Flow
 from robx.trees.reasons import CannotFold
 
 #: Rows into which values are put, and values of each column that are put into them.
-N_ROWS, N_VALUES = 24, 12
+N_ROWS, N_VALUES = 40, 24
+TOLERANCE = 1e-6
 
 
 def probed(
@@ -56,7 +57,7 @@ def probed(
         raise CannotFold(f"{what} looks at other rows as well")
     sources = np.full(len(model.columns), -1)
     for j, name in enumerate(names):
-        values = frame[name].iloc[rng.integers(0, len(frame), N_VALUES)]
+        values = frame[name].iloc[_spread(frame[name], rng)]
         tried = pd.concat([base] * N_VALUES, ignore_index=True)
         tried[name] = values.repeat(N_ROWS).set_axis(tried.index)
         found = front.ask(tried, what).reshape(N_VALUES, N_ROWS, -1)
@@ -69,6 +70,44 @@ def probed(
     # What nothing changes is taken for a function of the first column, which does not matter.
     flows = [Flow(max(int(j), 0), "steps", exact=False) for j in sources]
     return flows, [_facts(sample, j, name) for j, name in enumerate(names)]
+
+
+def _spread(column: Any, rng: np.random.Generator) -> Any:
+    """Rows in which a column has values all over: from the least to the largest, and any."""
+    picks = rng.integers(0, len(column), N_VALUES // 2)
+    order = np.argsort(column.astype(str) if column.dtype.kind not in "biuf" else column)
+    ends = np.linspace(0, len(column) - 1, N_VALUES - len(picks)).astype(np.intp)
+    return np.concatenate([picks, np.asarray(order)[ends]])
+
+
+def check_whole(
+    steps: Sequence[Any], model: TreeEnsemble, folded: TreeEnsemble, sample: Sample, what: str
+) -> None:
+    """Compare scores on all rows of a sample, and on rows mixed from their columns.
+
+    Raises
+    ------
+    CannotFold
+        If one differs.
+    """
+    front, frame = _Front(steps, model), sample.frame[list(folded.names)].reset_index(drop=True)
+    rng = np.random.default_rng(1)
+    mixed = pd.DataFrame(
+        {name: frame[name].iloc[rng.permutation(len(frame))].array for name in frame.columns}
+    )
+    for rows in (frame, mixed):
+        refused: dict[int, str] = {}
+        numbers = read_matrix(rows, folded.columns, named=folded.named, reasons=refused)
+        read = front.ask(rows, what)
+        read[list(refused)] = numbers[list(refused)] = 0.0
+        for k, column in enumerate(model.columns):
+            if column.missing_range is not None and not column.is_category:
+                low, high = column.missing_range
+                read[(read[:, k] >= low) & (read[:, k] <= high), k] = np.nan
+        differs = np.abs(model.score_matrix(read) - folded.score_matrix(numbers)) > TOLERANCE
+        differs[list(refused)] = False
+        if differs.any():
+            raise CannotFold(f"{what} mixes columns")
 
 
 def _facts(sample: Sample, j: int, name: str) -> Facts:
@@ -92,14 +131,10 @@ class _Front:
         ]
 
     def ask(self, table: Any, what: str) -> Floats:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                for step in self.steps:
-                    table = step.transform(table)
-                table = table.toarray() if hasattr(table, "toarray") else table
-                return read_matrix(table, self.columns, named=self.model.named, own=True)
-            except RobxError as error:
-                raise CannotFold(f"{what} gives what the model does not read: {error}") from error
-            except Exception as error:
-                raise CannotFold(f"{what} refuses rows that robx tries") from error
+        try:
+            table = densely(transformed(self.steps, table), self.model)
+            return read_matrix(table, self.columns, named=self.model.named, own=True)
+        except RobxError as error:
+            raise CannotFold(f"{what} gives what the model does not read: {error}") from error
+        except Exception as error:
+            raise CannotFold(f"{what} refuses rows that robx tries") from error

@@ -13,7 +13,16 @@ import numpy as np
 import pandas as pd
 
 from robx.arrays import Floats
-from robx.tables import Layout, Storage, as_pandas, column_values, count_rows, is_missing, take
+from robx.tables import (
+    Layout,
+    Storage,
+    as_pandas,
+    column_values,
+    count_rows,
+    is_missing,
+    opened,
+    take,
+)
 
 #: Rows that are looked at, and values of a column of numbers that are asked about.
 MOST_ROWS, MOST_VALUES = 20_000, 500
@@ -82,5 +91,6 @@ class Sample:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Its rows in a frame of pandas."""
-        return pd.DataFrame(as_pandas(self._table))
+        """Its rows in a frame of pandas, as the pipeline takes them."""
+        table = opened(self._table)
+        return pd.DataFrame(table.native if table.kind == "pandas" else as_pandas(self._table))
