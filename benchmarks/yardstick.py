@@ -23,7 +23,7 @@ from xgboost import XGBClassifier
 import robx
 
 RESULTS = Path(__file__).parent / "results"
-N_MODELS, N_PEOPLE, N_SPLITS = 5, 40, 3
+N_MODELS, N_PEOPLE, N_SPLITS = 5, 15, 3
 SIZES = {"german": 600, "adult": 3000, "heloc": 3000}
 MODELS: dict[str, Any] = {
     "XGBoost 50x3": XGBClassifier(n_estimators=50, max_depth=3, learning_rate=0.2, n_jobs=1),

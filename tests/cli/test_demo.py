@@ -55,7 +55,7 @@ def test_the_demo_shows_people_a_table_and_files_and_names_commands_that_work(
     folder = tmp_path / "robx-demo"
     assert {file.name for file in folder.iterdir()} == {
         *("applicants.csv", "model.skops", "new-model.skops", "recourse.json", "report.html"),
-        *("schema.yaml", "train.csv"),
+        *("pipeline.skops", "schema.yaml", "train.csv"),
     }
     # The table is about the very answers that were issued.
     answer = robx.Counterfactuals.load(folder / "recourse.json")
@@ -63,11 +63,13 @@ def test_the_demo_shows_people_a_table_and_files_and_names_commands_that_work(
     assert f"{answer.ok.sum()} get an answer that passes this test" in ran.stdout
 
     commands = re.findall(r"^  (\S+ -m robx .*)$", ran.stderr.replace("\\\n", " "), re.MULTILINE)
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         done = ran_in(folder, "/bin/sh", "-c", command)
         assert done.returncode == 0, (command, done.stderr)
+        assert "Warning" not in done.stderr
     assert (folder / "mine.html").exists()
+    assert robx.Counterfactuals.load(folder / "from-pipeline.json").ok.any()
 
 
 def test_the_demos_rules_are_those_of_a_bank() -> None:

@@ -24,18 +24,22 @@ if TYPE_CHECKING:
 LABEL, ID = "good", "applicant"
 FORMATS = {"cost": ".2f", "changes": ".1f", "still accepted": ".1%", "inliers (LOF)": ".2f"}
 FILES = (
-    *("model.skops", "new-model.skops", "train.csv", "applicants.csv", "schema.yaml"),
-    *("recourse.json", "report.html"),
+    *("model.skops", "new-model.skops", "pipeline.skops", "train.csv", "applicants.csv"),
+    *("schema.yaml", "recourse.json", "report.html"),
 )
 NEXT = """
-Wrote {folder}: model.skops, new-model.skops, train.csv, applicants.csv, schema.yaml, recourse.json
-and report.html, which opens in any browser. Try the other commands on these files:
+Wrote {folder}: model.skops, new-model.skops, pipeline.skops (with a scaler and an encoder), train.csv,
+applicants.csv, schema.yaml, recourse.json and report.html, which opens in any browser. Try the
+other commands on these files:
 
   cd {folder}
   {robx} explain --model model.skops --data train.csv --label {label} --applicants applicants.csv \\
       --id {id} --schema schema.yaml --level 0.5 --max-changes 2 --out mine.json
   {robx} report mine.json --new-model new-model.skops --out mine.html
-  {robx} check new-model.skops mine.json"""
+  {robx} check new-model.skops mine.json
+  {robx} explain --model pipeline.skops --data train.csv --label {label} \\
+      --applicants applicants.csv --id {id} --schema schema.yaml --level 0.5 \\
+      --out from-pipeline.json"""
 
 
 @click.command(
@@ -177,12 +181,14 @@ def _write(
     """Write files that the other commands take."""
     import skops.io
 
+    from robx.cli import demo_case
     from robx.files import atomically, write_table
 
     if any((folder / name).exists() for name in FILES):
         remark(f"\nThe files of an earlier demo in {folder} are replaced.", quiet=quiet)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, one in (("model", model), ("new-model", new_model)):
+    models = {"model": model, "new-model": new_model, "pipeline": demo_case.pipeline(case.today)}
+    for name, one in models.items():
         with atomically(folder / f"{name}.skops", private=False) as file:
             skops.io.dump(one, file)
     write_table(case.today.X.assign(**{LABEL: case.today.y}), folder / "train.csv")

@@ -16,6 +16,7 @@ from robx.errors import InvalidInput
 from robx.parameters import check_jobs, check_whole
 from robx.scenarios.estimators import check_estimator, fresh
 from robx.tables import count_rows, take
+from robx.trees.importer import holds_model
 
 #: Purposes of random numbers.
 SPLIT, ROWS, SEEDS = range(3)
@@ -262,8 +263,10 @@ def train(
 
     config = sklearn.get_config()  # scikit-learn has one for each thread
     size = 2 * effective_n_jobs(n_jobs)
+    # To fold a pipeline is to ask its steps without their warnings, which is not for threads.
+    apart = None if any(holds_model(fit.estimator) for fit in fits) else then
     for first in range(0, len(fits), size):
-        tasks = (delayed(_train)(fit, X, config, then) for fit in fits[first : first + size])
+        tasks = (delayed(_train)(fit, X, config, apart) for fit in fits[first : first + size])
         # Forests that are trained in parallel disturb Python's warning filters.
         with warnings.catch_warnings():
             # A thread may see no filters while another changes them, and scikit-learn warns then.
@@ -275,7 +278,7 @@ def train(
                     f"Model {k} of {len(fits)} in '{title}' could not be trained. "
                     f"{type(model).__name__} says: {first_sentence(error)}"
                 ) from error
-            yield model
+            yield model if then is apart or then is None else then(model)
 
 
 def first_sentence(error: Exception) -> str:
