@@ -28,9 +28,9 @@ FILES = (
     *("schema.yaml", "recourse.json", "report.html"),
 )
 NEXT = """
-Wrote {folder}: model.skops, new-model.skops, pipeline.skops (with a scaler and an encoder), train.csv,
-applicants.csv, schema.yaml, recourse.json and report.html, which opens in any browser. Try the
-other commands on these files:
+Wrote {folder}: model.skops, new-model.skops, pipeline.skops (with a scaler and an encoder),
+train.csv, applicants.csv, schema.yaml, recourse.json and report.html, which opens in any browser.
+Try the other commands on these files:
 
   cd {folder}
   {robx} explain --model model.skops --data train.csv --label {label} --applicants applicants.csv \\
