@@ -10,8 +10,6 @@ that are there already are not made again, so that runs add up.
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ import pandas as pd
 from sklearn.base import clone
 
 import robx
+from experiments.promises.lines import extend
 from experiments.promises.measured import LIBRARIES, estimator, measure
 from experiments.promises.page import real_page
 from experiments.promises.simulated import RESULTS
@@ -107,22 +106,11 @@ def main() -> None:
     if told.page:
         real_page(told.out)
         return
-    warnings.simplefilter("ignore", robx.RobxWarning)
-    told.out.parent.mkdir(parents=True, exist_ok=True)
-    known = pd.read_csv(told.out) if told.out.exists() else pd.DataFrame(columns=KEY)
-    have = set(known[KEY].itertuples(index=False, name=None))
-    end = time.monotonic() + told.seconds
     tables = {name: load(name, told.heloc) for name in told.data}
-    cells = product(range(N_SPLITS), told.changes, told.data, told.libraries, told.methods)
-    for split, change, name, library, method in cells:
-        if (name, library, change, method, split) in have:
-            continue
-        if time.monotonic() > end:
-            break
-        lines = one(tables[name], name, library, change, method, split)
-        known = pd.concat([known, pd.DataFrame(lines)], ignore_index=True)
-        known.to_csv(told.out, index=False, float_format="%.5g")
-        print(name, library, change, method, split, flush=True)
+    orders = product(range(N_SPLITS), told.changes, told.data, told.libraries, told.methods)
+    cells = ((name, library, change, m, split) for split, change, name, library, m in orders)
+    make = lambda name, *cell: one(tables[name], name, *cell)  # noqa: E731
+    extend(told.out, KEY, cells, make, told.seconds)
     real_page(told.out)
 
 

@@ -123,12 +123,7 @@ def profiles(
         while split >= 0:
             j = feature[split]
             here, by_code = cells[j], last_left[split] < 0
-            if here < 0:
-                left = missing_left[split]
-            elif by_code:
-                left = _has(bits[row[split]], here)
-            else:
-                left = here <= last_left[split]
+            left = _goes_left(split, here, missing_left, last_left, row, bits)
             if cell_start[j] < cell_start[j + 1] and (here >= 0 or reach_low[j] == 0):
                 # What a number would do where one is missing is told from the first split on.
                 for side in range(2):
@@ -169,13 +164,7 @@ def profiles(
             while split >= 0:
                 other, by_code = feature[split], last_left[split] < 0
                 if other != j:
-                    here = cells[other]
-                    if here < 0:
-                        left = missing_left[split]
-                    elif by_code:
-                        left = _has(bits[row[split]], here)
-                    else:
-                        left = here <= last_left[split]
+                    left = _goes_left(split, cells[other], missing_left, last_left, row, bits)
                 elif by_code:
                     codes = bits[row[split], 0]
                     here_left, here_right = some & codes, some & ~codes
@@ -211,9 +200,16 @@ def profiles(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _has(bits: Words, code: int) -> bool:
-    """Whether a code is among those whose bits are set."""
-    return bool((bits[code >> 6] >> np.uint64(code & 63)) & np.uint64(1) != 0)
+def _goes_left(
+    split: int, cell: int, missing_left: Bools, last_left: AnyInts, row: AnyInts, bits: Words
+) -> bool:
+    """Whether a split sends a cell of its column left; a cell below 0 is a missing value."""
+    if cell < 0:
+        return bool(missing_left[split])
+    if last_left[split] < 0:
+        word = bits[row[split], cell >> 6]
+        return bool((word >> np.uint64(cell & 63)) & np.uint64(1) != 0)
+    return bool(cell <= last_left[split])
 
 
 @njit(nogil=True, cache=True)
