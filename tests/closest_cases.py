@@ -87,6 +87,8 @@ MODELS = [
     *("XGBoost", "XGBoost by category", "three classes", "LightGBM", "RandomForest"),
     *("forest of votes", "GradientBoosting, first class", "HistGradientBoosting"),
 ]
+#: Those that are slow and in `make test-all`; the others are left to `make test-deep`.
+MORE = ["XGBoost by category", "three classes", "forest of votes"]
 
 
 def schema(seed: int) -> Schema:

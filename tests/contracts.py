@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import robx
-from families import EVERY, QUICK, TREES, Family, family
+from families import EVERY, MORE, QUICK, TREES, Family, family
 from robx.methods import Method
 from speed import slow_but, tries
 from strategies import random_schema
@@ -88,7 +88,7 @@ class MethodContract:
     needs_trees: bool = False
     n_schemas: int = 25
 
-    @pytest.fixture(params=slow_but(QUICK, EVERY))
+    @pytest.fixture(params=slow_but(QUICK, EVERY, MORE))
     def case(self, request: pytest.FixtureRequest) -> Family:
         found = family(request.param)
         if found.is_black_box and self.needs_trees:
@@ -150,7 +150,7 @@ class MethodContract:
         assert loaded.to_json() == answer.to_json()
         assert [loaded.words(i) for i in range(12)] == [answer.words(i) for i in range(12)]
 
-    @pytest.mark.parametrize("name", slow_but(["xgboost", "forest"], TREES))
+    @pytest.mark.parametrize("name", slow_but(["xgboost", "forest"], TREES, MORE))
     def test_random_schemas_are_kept(self, name: str) -> None:
         case = family(name)
         guess = case.problem().schema
@@ -196,7 +196,7 @@ class MethodContract:
         assert (change["savings"] <= 2).all()
         assert (change["income"] > 5).any() or (change["savings"] == 2).any()
 
-    @pytest.mark.parametrize("seed", slow_but([0], range(6)))
+    @pytest.mark.parametrize("seed", slow_but([0], range(6), [1]))
     def test_what_goes_together_stays_together(self, seed: int) -> None:
         case = family("together")
         schema = robx.Schema.infer(case.X, protected=())

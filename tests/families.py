@@ -203,3 +203,5 @@ TREES = [
 EVERY = [*TREES, "pipeline"]
 #: Those that every method meets in `make test`.
 QUICK = ["xgboost", "forest", "pipeline"]
+#: Those that it meets in `make test-all` besides; the others are left to `make test-deep`.
+MORE = ["lightgbm", "catboost", "hist", "folded"]

@@ -18,11 +18,22 @@ FEW, SOME = 20, 34
 PART = 3
 
 
-def slow_but(quick: Iterable[Any], every: Iterable[Any]) -> list[Any]:
-    """Give all parameters of a test, those that are not quick marked as slow."""
+def slow_but(
+    quick: Iterable[Any], every: Iterable[Any], also: Iterable[Any] | None = None
+) -> list[Any]:
+    """Give all parameters of a test, those that are not quick marked as slow.
+
+    Of these, `also` names the ones that `make test-all` runs; the others are left to
+    `make test-deep`.
+    """
     quick, every = list(quick), list(every)
-    assert all(one in every for one in quick), quick
-    return [one if one in quick else pytest.param(one, marks=pytest.mark.slow) for one in every]
+    slow = every if also is None or settings.get_current_profile_name() == "deep" else [*also]
+    assert all(one in every for one in [*quick, *slow]), (quick, slow)
+    return [
+        one if one in quick else pytest.param(one, marks=pytest.mark.slow)
+        for one in every
+        if one in quick or one in slow
+    ]
 
 
 def tries(often: int, few: int = FEW) -> int:

@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import robx
 from explainer_cases import explainer_of, saved, small, small_labels, small_table
-from families import TREES, family, labels, people
+from families import MORE, TREES, family, labels, people
 from speed import slow_but
 
 OTHERS = ["together", "xgboost-zero", "lightgbm-zero"]
@@ -44,7 +44,7 @@ def in_bytes(answer: robx.Counterfactuals) -> str:
     return answer.to_json()
 
 
-@pytest.mark.parametrize("name", slow_but(["xgboost", "lightgbm-zero"], [*TREES, *OTHERS]))
+@pytest.mark.parametrize("name", slow_but(["xgboost", "lightgbm-zero"], [*TREES, *OTHERS], MORE))
 def test_of_every_family(name: str, tmp_path: Path) -> None:
     live, people_ = explainer_of(name), family(name).applicants
     loaded = robx.Explainer.load(saved(live, tmp_path))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from closest_cases import MODELS, Floats, costs, every_point, fitted, free_schema, schema
+from closest_cases import MODELS, MORE, Floats, costs, every_point, fitted, free_schema, schema
 from robx import Closest, Problem, Status
 from robx.methods.exact import search
 from speed import slow_but
@@ -41,7 +41,7 @@ def assert_optimal(problem: Problem, model: Any, target: Any, X: Any, gamma: Any
     return answer
 
 
-@pytest.mark.parametrize("name", slow_but(["XGBoost", "RandomForest"], MODELS))
+@pytest.mark.parametrize("name", slow_but(["XGBoost", "RandomForest"], MODELS, MORE))
 def test_the_answer_is_the_cheapest_of_all_allowed_points(name: str) -> None:
     model, X, target = fitted(name)
     people = X.iloc[:40].reset_index(drop=True)
@@ -58,7 +58,7 @@ def test_the_answer_is_the_cheapest_of_all_allowed_points(name: str) -> None:
     assert n_precluded >= 2
 
 
-@pytest.mark.parametrize("name", slow_but(["LightGBM"], MODELS))
+@pytest.mark.parametrize("name", slow_but(["LightGBM"], MODELS, MORE))
 def test_gamma_asks_for_a_higher_score(name: str) -> None:
     model, X, target = fitted(name)
     problem = Problem(model, X, free_schema(), target=target)
@@ -68,7 +68,7 @@ def test_gamma_asks_for_a_higher_score(name: str) -> None:
     assert (answer.score[answer.ok] > 0.6).all()
 
 
-@pytest.mark.parametrize("name", slow_but(["XGBoost", "forest of votes"], MODELS))
+@pytest.mark.parametrize("name", slow_but(["XGBoost", "forest of votes"], MODELS, MORE))
 def test_a_score_on_the_threshold_is_not_above_it(name: str) -> None:
     model, X, target = fitted(name)
     free = free_schema()

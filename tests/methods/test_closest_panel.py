@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import robx
 from closest_cases import (
     MODELS,
+    MORE,
     Floats,
     costs,
     every_point,
@@ -95,7 +96,7 @@ def declined(problem: Problem, X: Any, n: int, skip: int = 0) -> Any:
 # --- every allowed point --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", slow_but(["XGBoost", "RandomForest"], MODELS))
+@pytest.mark.parametrize("name", slow_but(["XGBoost", "RandomForest"], MODELS, MORE))
 def test_the_answer_is_the_cheapest_that_enough_models_accept(name: str) -> None:
     model, X, target = fitted(name)
     panel = panel_of(name)

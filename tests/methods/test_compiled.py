@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import robx
-from families import TREES, family
+from families import MORE, TREES, family
 from retrained_cases import retrained
 from robx.methods.compiled import CompiledSearch
 from speed import slow_but, tries
@@ -20,6 +20,7 @@ from strategies import random_schema
 NOISE = robx.Noise(n_draws=64, staged=False)
 #: Every tree family, and those whose zeros mean "missing", or whose columns go together.
 FAMILIES = [*TREES, "together", "xgboost-zero", "lightgbm-zero"]
+SLOW = [*MORE, "lightgbm-zero"]
 
 
 def readable(
@@ -41,7 +42,7 @@ def assert_alike(one: robx.Counterfactuals, two: robx.Counterfactuals) -> None:
     np.testing.assert_array_equal(one.stability, two.stability)
 
 
-@pytest.mark.parametrize("name", slow_but(["xgboost", "forest", "together"], FAMILIES))
+@pytest.mark.parametrize("name", slow_but(["xgboost", "forest", "together"], FAMILIES, SLOW))
 @pytest.mark.parametrize("norm", [1, 2])
 def test_frugal_answers_alike(
     name: str, norm: robx.schema.Norm, monkeypatch: pytest.MonkeyPatch
@@ -56,7 +57,7 @@ def test_frugal_answers_alike(
         assert_alike(compiled, readable(method, problem, case.applicants, monkeypatch))
 
 
-@pytest.mark.parametrize("name", slow_but(["xgboost", "forest", "together"], FAMILIES))
+@pytest.mark.parametrize("name", slow_but(["xgboost", "forest", "together"], FAMILIES, SLOW))
 @pytest.mark.parametrize("norm", slow_but([1], [1, 2]))
 def test_challengers_are_asked_alike(
     name: str, norm: robx.schema.Norm, monkeypatch: pytest.MonkeyPatch
@@ -96,7 +97,7 @@ def test_a_retrained_score_and_a_share_of_models_are_asked_for_alike(
     assert min(n_ok[:3]) > 10
 
 
-@pytest.mark.parametrize("name", slow_but(["xgboost", "together"], FAMILIES))
+@pytest.mark.parametrize("name", slow_but(["xgboost", "together"], FAMILIES, SLOW))
 def test_both_keep_any_schema(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case, found = family(name), 0
     for seed in range(tries(6, 4)):
