@@ -42,7 +42,7 @@ def make_report(file: Path) -> None:
     train, labels, applicants = X[:700], y[:700], X[700:]
     model = XGBClassifier(n_estimators=80, max_depth=3, learning_rate=0.1).fit(train, labels)
     schema = schema.override(checking={"change": "increase"})
-    answer = robx.Explainer(model, train, labels, schema=schema, keep=0.8).explain(applicants)
+    answer = robx.Explainer(model, train, labels, schema=schema, keep=0.75).explain(applicants)
     robx.report(answer).save(file)
 
 

@@ -17,6 +17,11 @@ FEW, SOME = 20, 34
 #: How many times fewer these are than in `make test-deep`.
 PART = 3
 
+#: Marks a test that is left to `make test-deep`: what it covers has quicker tests, too.
+deep = pytest.mark.skipif(
+    settings.get_current_profile_name() != "deep", reason="runs in make test-deep"
+)
+
 
 def slow_but(
     quick: Iterable[Any], every: Iterable[Any], also: Iterable[Any] | None = None

@@ -31,7 +31,9 @@ def later() -> list[Any]:
 def test_it_is_the_formula_of_theorem_2(problem: robx.Problem, later: list[Any]) -> None:
     result = robx.invalidation_bound(problem, later, tau=0.55)
     support = X[:300][problem.model.score(X[:300]) > 0.5]
-    value = robx.stability(problem.model, support, scale=X[:300]).value
+    value = robx.stability(
+        problem.model, support, scale=[*problem.schema.noise_units.values()]
+    ).value
     stable = value >= 0.55
     scores = np.array([model.predict_proba(support[stable])[:, 1] for model in later])
     V = scores.std(axis=0, ddof=1).max()
@@ -49,7 +51,9 @@ def test_it_tells_how_far_the_models_bear_out_assumption_1(problem: robx.Problem
     ]
     result = robx.invalidation_bound(problem, timid, tau=0.55)
     support = X[:300][problem.model.score(X[:300]) > 0.5]
-    value = robx.stability(problem.model, support, scale=X[:300]).value
+    value = robx.stability(
+        problem.model, support, scale=[*problem.schema.noise_units.values()]
+    ).value
     mean = np.mean([model.predict_proba(support)[:, 1] for model in timid], axis=0)
     above = (mean > value)[value >= 0.55]
     assert 0 < above.mean() < 1

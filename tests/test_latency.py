@@ -11,6 +11,7 @@ from benchmarks.applications import make_applications
 from benchmarks.latency_tables import PAGE, RESULTS, TABLES, filled_page, markdown
 
 import robx
+from speed import deep
 
 committed = pytest.mark.skipif(not RESULTS.exists(), reason="make bench-latency was not run yet")
 
@@ -51,6 +52,7 @@ def test_applications_are_the_same_every_time_and_have_gaps_and_categories() -> 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(robx, "Explainer"), reason="it is about the Explainer")
+@deep
 def test_the_benchmark_runs(tmp_path: Path) -> None:
     latency.main(["--quick", "--out", str(tmp_path / "found.json")])
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))

@@ -31,7 +31,7 @@ def later() -> list[Any]:
 
 def accepted_r(problem: robx.Problem) -> NDArray[np.float64]:
     rows = X[:300][problem.model.score(X[:300]) > 0.5]
-    return robx.stability(problem.model, rows, scale=X[:300]).value
+    return robx.stability(problem.model, rows, scale=[*problem.schema.noise_units.values()]).value
 
 
 def test_the_quantile_rule_is_a_quantile_of_r_over_accepted_rows(problem: robx.Problem) -> None:

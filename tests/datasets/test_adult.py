@@ -245,7 +245,8 @@ def test_an_explainer_has_nothing_to_warn_of(words: Dataset) -> None:
     model = LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1).fit(X[:3000], y[:3000])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        answer = robx.Explainer(model, X[:3000], y[:3000], schema=schema).explain(X[3000:3040])
+        explainer = robx.Explainer(model, X[:3000], y[:3000], schema=schema, keep=None, n_models=12)
+        answer = explainer.explain(X[3000:3040])
     assert answer.ok.any()
     told = " ".join(answer.words(int(i)) for i in np.flatnonzero(answer.ok))
     assert "→" in told

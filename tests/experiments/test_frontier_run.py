@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import robx
 from robx.evaluation import judged_cells
 from robx.evaluation.table import tabulate
+from speed import deep
 
 
 def small() -> Frontier:
@@ -33,6 +34,7 @@ def small() -> Frontier:
 
 
 @pytest.mark.slow
+@deep
 def test_a_run_writes_points_checks_a_page_and_a_picture(tmp_path: Path) -> None:
     out, log = tmp_path / "german", tmp_path / "cells.jsonl"
     data, few = load("german"), {"seeds": 1, "n_models": 2, "applicants": 3}

@@ -10,6 +10,7 @@ from experiments.study import load
 
 from experiments import levels
 from robx.methods.frugal import LEVELS
+from speed import deep
 
 
 def table(**validity: dict[float, float]) -> pd.DataFrame:
@@ -45,6 +46,7 @@ def test_the_levels_of_the_default_keep_what_is_wanted(data: str, test: str) -> 
 
 
 @pytest.mark.slow
+@deep
 def test_a_small_measurement_has_a_line_for_each_level() -> None:
     spec = load_frontier()
     few = replace(spec, scenarios={"moderate": spec.scenarios["moderate"]}, applicants=3)

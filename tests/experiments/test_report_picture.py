@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from experiments import report_picture
+from speed import deep
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +34,7 @@ def test_the_committed_pictures_are_small_and_in_their_colours(scheme: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium here")
+@deep
 def test_they_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_picture, "STATIC", tmp_path)
     report_picture.main()

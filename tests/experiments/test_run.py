@@ -14,6 +14,8 @@ from experiments.settings import BUILD, RESULTS
 from experiments.spec import ROBX, Spec, load_specs
 from experiments.study import Data, load
 
+from speed import deep
+
 SPECS = load_specs()
 VALID = "on RobX, answers stay valid"
 
@@ -44,6 +46,7 @@ def validity(table: pd.DataFrame, method: str, rule: str) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("base", ["FT", "FOCUS", "FACE", "NN"])
+@deep
 def test_without_a_stability_test_robustness_is_gone(broken: pd.DataFrame, base: str) -> None:
     alone = validity(broken, base, "none")
     assert validity(broken, base + ROBX, "paper") == pytest.approx(alone, abs=1)

@@ -49,7 +49,8 @@ MODELS = {"ensemble": forest, "black box": pipeline, "function": function}
 def test_every_model_offers_the_same(make: Any) -> None:
     model = make()
     assert isinstance(model, Model)
-    assert set(model.about()) == {"kind", "digest", "source", "n_trees"}
+    assert set(model.about()) - {"why"} == {"kind", "digest", "source", "n_trees"}
+    assert model.about().get("why", "") == model.why
     assert model.about()["digest"] == model.digest
     assert model.about()["source"] == model.source
     assert (model.digest is None) == (model.trees is None)
@@ -74,6 +75,8 @@ def test_of_a_black_box_only_the_type_and_the_names_are_known() -> None:
         "digest": None,
         "source": "sklearn.pipeline.Pipeline",
         "n_trees": None,
+        "why": "The pipeline is scored as a black box, which is slow: its last step "
+        "(LogisticRegression) is not a tree ensemble.",
     }
     assert model.names == model.known_names == ("a", "b", "c")
 

@@ -133,11 +133,11 @@ class Explainer:
     <Explainer by Frugal of scikit-learn ... RandomForestClassifier: 300 rows, 169 accepted
      (score > 0.5), 2 features, 4 searching and 8 certifying models>
     >>> print(again.explain([[0.2, 0.5]]).words(0))
-    Accepted (score 1.00, stability 0.07) with:
-      0: 0.2 → 0.52
+    Accepted (score 1.00, stability 0.12) with:
+      0: 0.2 → 0.53
       7 of 8 retrained models accept it; of models trained on random thirds of the training rows, at
       least 52.9% will (95% confidence). Of models trained on as many new rows of the same source,
-      about 100% will; of 20 answers like this one, 19 are accepted by at least 89.7%.
+      about 100% will; of 20 answers like this one, 19 are accepted by at least 87.3%.
     """
 
     #: What errors call it.
