@@ -121,7 +121,7 @@ class MethodContract:
         assert len(empty) == len(empty.frame) == len(empty.summary) == 0
         assert len(self.method.explain(problem, rows_of(case.applicants, slice(1)))) == 1
 
-    @pytest.mark.parametrize("name", slow_but(["xgboost"], QUICK))
+    @pytest.mark.parametrize("name", slow_but(["xgboost"], QUICK, ["forest"]))
     def test_any_batch_order_and_copy_gives_the_same_bytes(self, name: str) -> None:
         case = family(name)
         if case.is_black_box and self.needs_trees:
