@@ -209,15 +209,16 @@ def test_with_no_tests_to_spend_it_gives_its_best_start() -> None:
 
 def test_every_halving_brings_answers_nearer() -> None:
     case = family("forest")
-    problem = case.problem(schema=robx.Schema.infer(case.X, protected=()))
+    schema = robx.Schema.infer(case.X, protected=()).fit(case.X)
+    as_scale = {f.name: {"noise": f.scale} for f in schema if f.is_number}
+    problem = case.problem(schema=schema.override(as_scale))
     costs = [
         robx.Frugal(halvings=halvings, noise=robx.Noise(n_draws=32), sparse_starts=0)
         .explain(problem, case.applicants)
         .cost
         for halvings in (0, 1, 4)
     ]
-    assert costs[0].sum() > costs[1].sum() > costs[2].sum()
-    assert costs[0].sum() > 1.02 * costs[2].sum()
+    assert costs[0].sum() > 1.01 * costs[1].sum() > 1.01 * costs[2].sum()
 
 
 # --- the naive twin -------------------------------------------------------------------------------
