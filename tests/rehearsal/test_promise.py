@@ -11,6 +11,7 @@ from xgboost import XGBClassifier
 
 import robx
 from explainer_cases import saved
+from robx.explainer import fitting
 from robx.rehearsal import dial_of, n_trials
 from robx.scenarios import Bootstrap, DropRows, LaterVintage, OtherHalf
 
@@ -199,3 +200,8 @@ def test_rarer_failures_take_more_trials() -> None:
     assert [n_trials(keep) for keep in (0.5, 0.9, 0.95, 0.99, 0.9999)] == [8, 8, 12, 40, 40]
     assert dial_of(robx.Frugal()) == "min_retrained_score"
     assert [dial_of(one) for one in (robx.RobX(), robx.LiveRegion())] == ["tau", "gamma"]
+
+
+@pytest.mark.parametrize(("keep", "share"), [(0.95, 0.85), (0.9, 0.8), (0.05, 0.0)])
+def test_a_little_fewer_of_the_searching_models_must_accept(keep: float, share: float) -> None:
+    assert fitting.share_of_searching(keep) == pytest.approx(share)

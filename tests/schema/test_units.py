@@ -105,3 +105,18 @@ def test_money_is_not_cheap_because_somebody_is_rich() -> None:
     ]
     # Where earning 10,000 more costs next to nothing, it is asked for instead of a better score.
     assert raise_by[0] > 1.5 * raise_by[1] > 0
+
+
+def test_noise_has_a_smaller_unit_where_most_values_lie_close() -> None:
+    even, gains = RNG.random(1000), np.where(RNG.random(1000) < 0.9, 0.0, 1e5 * RNG.random(1000))
+    rare = np.where(np.arange(1000) < 20, 1.0 + np.arange(1000), 0.0)
+    fitted = Schema.infer(pd.DataFrame({"even": even, "gains": gains, "rare": rare})).fit(
+        pd.DataFrame({"even": even, "gains": gains, "rare": rare})
+    )
+    assert fitted["even"].noise_unit == fitted["even"].scale
+    low, high = np.quantile(gains, [0.05, 0.95])
+    assert fitted["gains"].noise == pytest.approx(1.25 * (high - low), rel=1e-3)
+    assert fitted["gains"].noise_unit < fitted["gains"].scale  # type: ignore[operator]
+    assert fitted["rare"].noise == pytest.approx(np.sqrt(12) * rare.std(), rel=1e-3)
+    stated = Schema((Feature("gains", scale=10.0),)).fit(pd.DataFrame({"gains": gains}))
+    assert stated["gains"].noise_unit == 10.0
