@@ -154,6 +154,8 @@ class FittedOutliers:
             np.repeat(reach, rows.copies),
             np.repeat(density, rows.copies),
         )
+        #: Factor of each row among the others, once it was asked for.
+        self._of_each = np.full(len(rows.values), np.nan)
         self.offset = AUTO_OFFSET
         if settings.contamination != "auto":
             of_each = np.repeat(-factors, rows.copies)
@@ -237,10 +239,12 @@ class FittedOutliers:
         return out
 
     def _of_rows(self, own: Ints) -> Floats:
-        """Compare fitted rows with the others, some at a time."""
-        size = max(1, CELLS // self._other_k**2)
-        parts = [self._of_row(own[i : i + size]) for i in range(0, len(own), size)]
-        return np.concatenate([np.empty(0), *parts])
+        """Compare fitted rows with the others, some at a time; those that were before, no more."""
+        new, size = own[np.isnan(self._of_each[own])], max(1, CELLS // self._other_k**2)
+        for first in range(0, len(new), size):
+            some = new[first : first + size]
+            self._of_each[some] = self._of_row(some)
+        return self._of_each[own]
 
     def _of_row(self, own: Ints) -> Floats:
         """Compare fitted rows with the others: with every list as without one copy of `own`."""
