@@ -69,17 +69,16 @@ def measure(
         challengers=(),
         parameters={},
     )
-    later, drawn = fitting.retrained(given, model, X, problem, shown=False)
-    base = fitting.with_models(method, given, later, problem)
-    judges = list(fitting.certifying(later, problem))
     play = fitting.play_of(given, model, X, problem, max(keeps))
     outcome: Outcome = rehearse(play, n_trials(max(keeps)))
+    promises = [_promise(outcome, keep, play.change, seed) for keep in keeps]
+    later, drawn = fitting.retrained(given, model, X, problem, shown=False)
+    base = fitting.with_models(method, given, later, problem, promises[0])
+    judges = list(fitting.certifying(later, problem))
     fitted = time.perf_counter() - began
     oracle = _oracle(problem, base, declined, new_models)
     lines = []
-    for keep in keeps:
-        some = outcome.first(min(n_trials(keep), outcome.n_trials))
-        promise = Promise.of(some, keep, play.change.next_model, seed)
+    for keep, promise in zip(keeps, promises, strict=True):
         answers = fitting.with_promise(base, promise).explain(problem, declined)
         answers = judged(certified(problem, answers, judges, CONFIDENCE, drawn), promise)
         lines.append(
@@ -91,7 +90,7 @@ def measure(
                 "extended": promise.extended,
                 "places": promise.places,
                 **_came(answers, new_models),
-                "cheapest": float(np.interp(promise.keep, *oracle)) if len(oracle[0]) else np.nan,
+                **_at_least_cost(oracle, promise.keep, keep),
                 "fit_seconds": fitted,
             }
         )
@@ -99,6 +98,11 @@ def measure(
     before = certified(problem, level.explain(problem, declined), judges, CONFIDENCE, drawn)
     lines.append({"asked": np.nan, **_came(before, new_models), "fit_seconds": fitted})
     return lines
+
+
+def _promise(outcome: Outcome, keep: float, change: Scenario, seed: int) -> Promise:
+    some = outcome.first(min(n_trials(keep), outcome.n_trials))
+    return Promise.of(some, keep, change.next_model, seed)
 
 
 def _came(answers: robx.Counterfactuals, new_models: Sequence[Any]) -> dict[str, Any]:
@@ -127,8 +131,11 @@ def _came(answers: robx.Counterfactuals, new_models: Sequence[Any]) -> dict[str,
 
 def _oracle(
     problem: robx.Problem, method: Any, people: Any, new_models: Sequence[Any]
-) -> tuple[np.ndarray, np.ndarray]:
-    """What a validity costs at least, if the new models were known: validity and cost, rising."""
+) -> tuple[np.ndarray, ...]:
+    """What a validity costs at least, if the new models were known.
+
+    Returns validity, rising, and what it takes at least: cost and number of changes.
+    """
     found = []
     for value in rungs(problem.threshold):
         turned = robx.rehearsal.with_dial(method, float(value))
@@ -137,9 +144,28 @@ def _oracle(
             continue
         points = answers.points[answers.ok]
         came = np.mean([model.predict_proba(points)[:, 1] > 0.5 for model in new_models])
-        found.append((float(came), float(answers.cost[answers.ok].mean())))
+        cost, changes = answers.cost[answers.ok].mean(), answers.n_changes[answers.ok].mean()
+        found.append((float(came), float(cost), float(changes)))
     if not found:
-        return np.zeros(0), np.zeros(0)
-    came, cost = np.array(found).T
-    order = np.argsort(came, kind="stable")
-    return came[order], np.maximum.accumulate(cost[order])
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    came, cost, changes = np.array(sorted(found)).T
+    return came, np.maximum.accumulate(cost), np.maximum.accumulate(changes)
+
+
+def _at_least_cost(
+    oracle: tuple[np.ndarray, ...], promised: float, asked: float
+) -> dict[str, float]:
+    """Cost that what was promised takes at least; and cost and changes that what was asked for does.
+
+    NaN where no setting keeps so much.
+    """
+    came, cost, changes = oracle
+
+    def at(share: float, what: np.ndarray) -> float:
+        return float(np.interp(share, came, what)) if len(came) and share <= came[-1] else np.nan
+
+    return {
+        "cheapest": at(promised, cost),
+        "cost_at_asked": at(asked, cost),
+        "changes_at_asked": at(asked, changes),
+    }

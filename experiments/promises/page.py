@@ -92,3 +92,7 @@ def real_page(path: Path) -> None:
         "",
     ]
     path.with_suffix(".md").write_text("\n".join(text), encoding="utf-8")
+
+
+def parts_page(path: Path) -> None:
+    """To be written."""

@@ -139,6 +139,18 @@ def test_methods_of_the_paper_can_promise_too() -> None:
     assert made.method == robx.NearestNeighbour(gamma=made.promise.value)
 
 
+def test_a_callers_frugal_is_given_the_models_that_it_was_rehearsed_with() -> None:
+    method = robx.Frugal(realism=None, noise=robx.Noise(n_draws=64))
+    made = robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=24, keep=0.8, method=method)
+    assert made.promise is not None
+    assert isinstance(made.method, robx.Frugal)
+    assert made.method.realism is None
+    assert made.method.min_retrained_score == made.promise.value
+    assert len(made.method.models) > 0
+    assert len(made.certifying) == 24 - len(made.method.models)
+    assert made.explain(PEOPLE).ok.any()
+
+
 def test_challengers_accept_every_answer(tmp_path: Any) -> None:
     others = [XGBClassifier(n_estimators=k, max_depth=2, n_jobs=1).fit(X, Y) for k in (5, 8)]
     made = fitted(keep=None, challengers=others)

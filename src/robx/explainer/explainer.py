@@ -190,7 +190,7 @@ class Explainer:
         if promise is not None:
             _say_less(promise, strict=strict)
         later, drawn = fitting.retrained(given, model, X_train, problem, shown=shown)
-        chosen = fitting.with_models(wanted_method, given, later, problem)
+        chosen = fitting.with_models(wanted_method, given, later, problem, promise)
         if promise is not None:
             chosen = fitting.with_promise(chosen, promise)
         judges = fitting.certifying(later, problem)

@@ -289,10 +289,18 @@ def play_of(given: Given, model: Any, X_train: Any, problem: Problem, keep: floa
 
 
 def with_models(
-    method: Method | None, given: Given, later: Iterator[Any], problem: Problem
+    method: Method | None,
+    given: Given,
+    later: Iterator[Any],
+    problem: Problem,
+    promise: Promise | None,
 ) -> Method:
-    """Give the method that searches, with the retrained models that it searches with."""
-    if method is not None and not _lacks_models(method):
+    """Give the method that searches, with the retrained models that it searches with.
+
+    A caller's `Frugal` without models searches without any, unless a promise was rehearsed with it.
+    """
+    rehearsed = promise is not None and isinstance(method, Frugal) and not len(method.models)
+    if method is not None and not (_lacks_models(method) or rehearsed):
         return method
     chosen: Any = given.wanted if method is None else method
     first = list(islice(later, given.n_searching))
