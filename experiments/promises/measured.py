@@ -76,7 +76,7 @@ def measure(
     base = fitting.with_models(method, given, later, problem, promises[0])
     judges = list(fitting.certifying(later, problem))
     fitted = time.perf_counter() - began
-    oracle = _oracle(problem, base, declined, new_models)
+    oracle = frontier(problem, base, declined, new_models)
     lines = []
     for keep, promise in zip(keeps, promises, strict=True):
         answers = fitting.with_promise(base, promise).explain(problem, declined)
@@ -129,7 +129,7 @@ def _came(answers: robx.Counterfactuals, new_models: Sequence[Any]) -> dict[str,
     return found
 
 
-def _oracle(
+def frontier(
     problem: robx.Problem, method: Any, people: Any, new_models: Sequence[Any]
 ) -> tuple[np.ndarray, ...]:
     """What a validity costs at least, if the new models were known.
