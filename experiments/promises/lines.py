@@ -17,7 +17,7 @@ def extend(
     path: Path,
     key: list[str],
     cells: Iterable[tuple[Any, ...]],
-    make: Callable[..., list[dict[str, Any]]],
+    make: Callable[..., list[dict[Any, Any]]],
     seconds: float,
 ) -> None:
     """Make the lines of cells that a file lacks, one after the other, until the time is up.

@@ -155,7 +155,7 @@ def frontier(
 def _at_least_cost(
     oracle: tuple[np.ndarray, ...], promised: float, asked: float
 ) -> dict[str, float]:
-    """Cost that what was promised takes at least; and cost and changes that what was asked for does.
+    """Give the least cost of what was promised, and least cost and changes of what was asked for.
 
     NaN where no setting keeps so much.
     """

@@ -3,9 +3,9 @@
     python -m experiments.promises.parts --seconds 900
 
 Tables of several sizes are drawn from one truth. At every rung of the ladder people are answered
-as in a rehearsal, and models of fresh tables of the same size judge. If a setting that keeps 90 % of
-the answers on a small table keeps as many on a larger one, it carries over. Settings are counted in
-three units: the mean score of the searching models, its rank among the accepted rows, and its
+as in a rehearsal, and models of fresh tables of the same size judge. If a setting that keeps 90 %
+of the answers on a small table keeps as many on a larger one, it carries over. Settings are counted
+in three units: the mean score of the searching models, its rank among the accepted rows, and its
 distance from the threshold in standard deviations of these models.
 """
 
@@ -18,15 +18,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 import robx
 from experiments.promises.lines import extend
 from experiments.promises.measured import estimator
-from experiments.promises.page import parts_page
+from experiments.promises.page import markdown, write_page
 from experiments.promises.simulated import RESULTS
 from experiments.promises.truths import KINDS, MOST, N_COLUMNS, make_truth
+from robx import __version__
 from robx.explainer.fitting import share_of_searching
 from robx.rehearsal.dials import rungs
 from robx.scenarios import Subsample
@@ -37,9 +39,19 @@ N_TABLES, N_PEOPLE, N_JUDGES, N_SEARCHING = 4, 30, 8, 16
 #: Whose labels are counted around an answer.
 NEIGHBOURS = 15
 KEY = ["kind", "library", "seed", "n"]
+ABOUT = (
+    "Made by `python -m experiments.promises.parts` with robx {version}: {tables} tables of each "
+    "size from as many truths of each kind, answered at every rung of the ladder and judged by "
+    "models of fresh tables of the same size."
+)
+#: The setting that keeps so much is looked for at every size.
+WANTED = 0.9
+UNITS = ("score", "rank", "deviations")
+#: Above this share a quantile says little.
+SURE = 0.995
 
 
-def one(kind: str, library: str, seed: int, n: int) -> list[dict[str, Any]]:
+def one(kind: str, library: str, seed: int, n: int) -> list[dict[Any, Any]]:
     """Answer at every rung, and judge; a line for each rung and third of the label support."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     truth = make_truth(kind, rng)
@@ -55,6 +67,7 @@ def one(kind: str, library: str, seed: int, n: int) -> list[dict[str, Any]]:
     accepted = X[model.predict_proba(X)[:, 1] > 0.5]
     ranks = np.sort(_scores(models, accepted).mean(axis=0))
     method = robx.Frugal(models=models, min_accepting=share_of_searching(0.95))
+    cell: dict[str, Any] = {"kind": kind, "library": library, "seed": seed, "n": n}
     lines = []
     for value in rungs(problem.threshold):
         turned = robx.rehearsal.with_dial(method, float(value))
@@ -78,10 +91,8 @@ def one(kind: str, library: str, seed: int, n: int) -> list[dict[str, Any]]:
         )
         means = found.groupby("support").mean()
         sizes = found.groupby("support").size().rename("answers")
-        for line in means.join(sizes).reset_index().to_dict("records"):
-            cell = dict(zip(KEY, (kind, library, seed, n), strict=True))
-            lines.append({**cell, "rung": float(value), **line})
-    return lines
+        lines.append(means.join(sizes).reset_index().assign(**cell, rung=float(value)))
+    return pd.concat(lines).to_dict("records") if lines else []
 
 
 def _scores(models: Any, points: Any) -> np.ndarray:
@@ -92,6 +103,80 @@ def _scaled(X: np.ndarray) -> np.ndarray:
     scaled = X.copy()
     scaled[:, N_COLUMNS // 2 :] /= MOST
     return scaled
+
+
+def parts_page(path: Path) -> None:
+    """Write the page beside the lines of tables of several sizes."""
+    lines = pd.read_csv(path)
+    rungs = _means(lines, ["kind", "library", "n", "rung"])
+    by_kind = rungs.groupby(["kind", "library", "n"])
+    settings = pd.DataFrame({unit: by_kind.apply(_setting, unit) for unit in UNITS}).reset_index()
+    moved = {unit: _doubled(settings, unit) for unit in UNITS}
+    growth = _growth(rungs)
+    support = _means(lines, ["kind", "support"])
+    write_page(
+        path,
+        "# From part of the rows to all of them",
+        ABOUT.format(version=__version__, tables=lines["seed"].nunique()),
+        f"## The setting that keeps {WANTED:.0%} of the answers",
+        "In three units: the mean score of the searching models, its rank among the accepted rows, "
+        "and its distance from the threshold in standard deviations of these models. Empty where "
+        "no setting keeps as many.",
+        *(part for unit in UNITS for part in (f"By {unit}:", markdown(_wide(settings, unit)))),
+        "What the setting becomes when a table doubles, as a multiple of what it was; median and "
+        "range over neighbouring sizes. A unit that carries over stays near 1, and one that is "
+        "safe to carry over stays below it:",
+        markdown(pd.DataFrame(moved.values(), index=list(moved)).reset_index(names="unit")),
+        "## What grows",
+        "At one setting, the standard normal quantile of the share that is kept grows as a power "
+        "of the number of rows; the exponent, fitted over the sizes of each kind of table at "
+        f"settings that keep less than {SURE:.1%}:",
+        markdown(growth),
+        "## What labels tell beyond scores",
+        "Answers of one setting in thirds, by the share of good labels among the training rows "
+        "nearest to them, from low (0) to high (2):",
+        markdown(support[["kind", "support", "answers", "score", "good_labels", "kept"]]),
+    )
+
+
+def _means(lines: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Mean of lines over answers, in groups."""
+    names = ["kept", "good_labels", *UNITS]
+    weighted = lines[names].multiply(lines["answers"], axis=0)
+    sums = pd.concat([lines[by], weighted, lines["answers"]], axis=1).groupby(by).sum()
+    return sums[names].div(sums["answers"], axis=0).join(sums["answers"]).reset_index()
+
+
+def _setting(rungs: pd.DataFrame, unit: str) -> float:
+    """Where a ladder reaches the share that is wanted; NaN where it does not."""
+    kept = np.maximum.accumulate(rungs["kept"].to_numpy())
+    if kept[-1] < WANTED:
+        return float("nan")
+    return float(np.interp(WANTED, kept, rungs[unit].to_numpy()))
+
+
+def _wide(settings: pd.DataFrame, unit: str) -> pd.DataFrame:
+    wide = settings.pivot_table(index=["kind", "library"], columns="n", values=unit)
+    return wide.reset_index()
+
+
+def _doubled(settings: pd.DataFrame, unit: str) -> dict[str, float]:
+    wide = settings.pivot_table(index=["kind", "library"], columns="n", values=unit)
+    times = (wide.to_numpy()[:, 1:] / wide.to_numpy()[:, :-1]).ravel()
+    times = times[np.isfinite(times)]
+    return {"median": np.median(times), "lowest": times.min(), "highest": times.max()}
+
+
+def _growth(rungs: pd.DataFrame) -> pd.DataFrame:
+    """Fit log z = a + g log n at each rung of each kind of table; mean and range of g."""
+    rungs = rungs[(rungs["kept"] > 0.5) & (rungs["kept"] < SURE)]
+    rungs = rungs.assign(z=np.log(norm.ppf(rungs["kept"])), size=np.log(rungs["n"]))
+    found = []
+    for (kind, library), some in rungs.groupby(["kind", "library"]):
+        apart = some[["z", "size"]] - some.groupby("rung")[["z", "size"]].transform("mean")
+        slope = (apart["z"] * apart["size"]).sum() / (apart["size"] ** 2).sum()
+        found.append({"kind": kind, "library": library, "exponent": slope})
+    return pd.DataFrame(found)
 
 
 def main() -> None:

@@ -3,8 +3,8 @@
     python -m experiments.promises.pockets --seconds 600
 
 Three ways to search are compared at equal validity: as it is; starting only from accepted rows
-whose own label is good; and with eight forests of large leaves, which are little more than shares of
-good labels, beside the 16 searching models.
+whose own label is good; and with eight forests of large leaves, which are little more than shares
+of good labels, beside the 16 searching models.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 
 import robx
 from experiments.promises.lines import extend
 from experiments.promises.measured import estimator, frontier
-from experiments.promises.page import pockets_page
+from experiments.promises.page import markdown, write_page
 from experiments.promises.simulated import RESULTS
 from experiments.promises.truths import KINDS, make_truth
+from robx import __version__
 from robx.explainer.fitting import share_of_searching
 from robx.scenarios import Subsample
 
@@ -33,6 +35,12 @@ SIZES, LIBRARIES = (500, 2000), ("xgboost", "lightgbm")
 N_TABLES, N_PEOPLE, N_JUDGES, N_SEARCHING, N_FORESTS = 6, 30, 8, 16, 8
 KEEPS = (0.9, 0.95)
 KEY = ["kind", "library", "n", "seed"]
+ABOUT = (
+    "Made by `python -m experiments.promises.pockets` with robx {version}. Cost of answers that "
+    "keep 90 and 95 %, as a multiple of the search as it is, over {tables} tables: median, and the "
+    "10th and 90th percentile. Tables where a way does not keep as many are left out; `reached` is "
+    "the share of tables where it does."
+)
 
 
 def one(kind: str, library: str, n: int, seed: int) -> list[dict[str, Any]]:
@@ -58,7 +66,8 @@ def one(kind: str, library: str, n: int, seed: int) -> list[dict[str, Any]]:
         "confirmed rows": (X[confirmed], models, share),
         "forests of labels": (X, [*models, *forests], of_all),
     }
-    cell, lines = dict(zip(KEY, (kind, library, n, seed), strict=True)), []
+    cell: dict[str, Any] = {"kind": kind, "library": library, "n": n, "seed": seed}
+    lines = []
     for way, (rows, searching, least) in ways.items():
         problem = robx.Problem(model, rows, schema)
         method = robx.Frugal(models=tuple(searching), min_accepting=least)
@@ -67,6 +76,33 @@ def one(kind: str, library: str, n: int, seed: int) -> list[dict[str, Any]]:
         costs = {f"cost_at_{keep:g}": float(at(keep)) for keep in KEEPS}
         lines.append({**cell, "way": way, "most": came.max(initial=0.0), **costs})
     return lines
+
+
+def pockets_page(path: Path) -> None:
+    """Write the page beside the lines of three ways to search."""
+    lines = pd.read_csv(path)
+    first = lines[lines["way"] == "as it is"].set_index(KEY)
+    found = []
+    for way, some in lines.groupby("way", sort=False):
+        for name in ("cost_at_0.9", "cost_at_0.95"):
+            times = (some.set_index(KEY)[name] / first[name]).dropna()
+            low, middle, high = times.quantile([0.1, 0.5, 0.9])
+            found.append(
+                {
+                    "way": way,
+                    "keeps": float(name.removeprefix("cost_at_")),
+                    "median": middle,
+                    "10 %": low,
+                    "90 %": high,
+                    "reached": float(some[name].notna().mean()),
+                }
+            )
+    write_page(
+        path,
+        "# Labels against pockets",
+        ABOUT.format(version=__version__, tables=len(first)),
+        markdown(pd.DataFrame(found)),
+    )
 
 
 def main() -> None:
