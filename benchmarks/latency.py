@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from benchmarks.applications import Applications, make_applications
 from benchmarks.common import Peak, one_core
-from benchmarks.latency_tables import RESULTS, write_pages
+from benchmarks.latency_tables import RESULTS, write_tables
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from xgboost import XGBClassifier
@@ -320,7 +320,7 @@ def main(arguments: list[str] | None = None) -> None:
     if out is not None:
         out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if out == RESULTS:
-        write_pages()
+        write_tables()
 
 
 if __name__ == "__main__":

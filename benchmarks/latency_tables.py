@@ -2,22 +2,20 @@
 
     python -m benchmarks.latency_tables
 
-writes them into ``results/latency.md`` and into the page about speed.
+writes them into ``results/latency.md``.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PAGE", "RESULTS", "TABLES", "filled_page", "markdown", "write_pages"]
+__all__ = ["RESULTS", "TABLES", "markdown", "write_tables"]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "latency.json"
 TABLES = RESULTS.with_suffix(".md")
-PAGE = ROOT / "docs" / "explanation" / "speed.md"
 
 
 ANSWERS = """\
@@ -79,22 +77,11 @@ def markdown(found: dict[str, Any]) -> str:
     )
 
 
-def filled_page(text: str, tables: str) -> str:
-    """Replace the tables of the page."""
-    return re.sub(
-        r"(<!-- benchmarks/results/latency.md -->\n).*?(<!-- end -->)",
-        lambda found: f"{found[1]}\n{tables}\n{found[2]}",
-        text,
-        flags=re.DOTALL,
-    )
-
-
-def write_pages() -> None:
-    """Write the tables of the committed figures into both files."""
+def write_tables() -> None:
+    """Write the tables of the committed figures; `experiments.pages` takes them from there."""
     tables = markdown(json.loads(RESULTS.read_text(encoding="utf-8")))
     TABLES.write_text(tables, encoding="utf-8")
-    PAGE.write_text(filled_page(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    write_pages()
+    write_tables()

@@ -32,9 +32,7 @@ SPLITS, APPLICANTS, SEARCHING, JUDGES = 5, 40, 16, 10
 KS = (None, 5, 10, 20)
 DATA = ("German Credit", "HELOC", "Adult")
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "privacy.md"
 #: The short table stands between these on the page.
-MARKS = ("<!-- benchmarks/results/privacy.csv -->", "<!-- end -->")
 
 
 def measure(data: Data, seed: int) -> pd.DataFrame:
@@ -127,12 +125,6 @@ def short_table(lines: pd.DataFrame) -> str:
     return "\n".join(parts)
 
 
-def on_page(lines: pd.DataFrame, text: str) -> str:
-    """Put the short table between its marks on the page."""
-    before, rest = text.split(MARKS[0])
-    return f"{before}{MARKS[0]}\n\n{short_table(lines)}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
-
-
 def _percent(shares: Any) -> str:
     mean, low, high = (100 * share for share in (shares.mean(), shares.min(), shares.max()))
     return f"{mean:.1f}% ({low:.1f} to {high:.1f})"
@@ -159,7 +151,6 @@ def main() -> None:
     lines.to_csv(RESULTS / "privacy.csv", index=False, float_format="%.5g")
     lines = committed()
     (RESULTS / "privacy.md").write_text(page(lines), encoding="utf-8")
-    PAGE.write_text(on_page(lines, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

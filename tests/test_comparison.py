@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from pathlib import Path
@@ -19,11 +18,10 @@ import robx
 
 pytest.importorskip("dice_ml", reason="the comparison needs DiCE")
 
-from benchmarks import peer_pages, peer_tables, peer_worker, peers
+from benchmarks import peer_tables, peer_worker, peers
 from benchmarks.common import boosted
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "explanation" / "comparison.md"
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -64,16 +62,6 @@ def ran(*points: list[float] | None) -> peers.Run:
         for i, p in enumerate(points)
     ]
     return peers.Run(head, lines)
-
-
-def test_the_page_shows_the_committed_tables() -> None:
-    shown = re.search(
-        r"<!-- benchmarks/results/peers.md -->\n(.*?)<!-- end -->",
-        PAGE.read_text(encoding="utf-8"),
-        re.DOTALL,
-    )
-    assert shown is not None
-    assert shown[1].strip() == (RESULTS / "peers.md").read_text(encoding="utf-8").strip()
 
 
 def test_the_committed_tables_are_those_of_the_committed_figures() -> None:
@@ -255,13 +243,3 @@ def test_who_hangs_after_everybody_was_answered_has_answered_everybody(
     found = peers.run("tool", "python", tmp_path, 3, ())
     assert [line["point"] for line in found.lines] == [[0.0], [1.0], [2.0]]
     assert np.isnan(found.batch)
-
-
-def test_the_readme_says_what_was_measured() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = committed_lines()
-    assert peer_tables.short_table(lines) in text
-    assert peer_tables.short_spans(lines) in text
-    assert peer_pages.filled_readme(text) == text
-    page = PAGE.read_text(encoding="utf-8")
-    assert peer_pages.filled_page(page) == page

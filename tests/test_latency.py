@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from benchmarks import latency
 from benchmarks.applications import make_applications
-from benchmarks.latency_tables import PAGE, RESULTS, TABLES, filled_page, markdown
+from benchmarks.latency_tables import RESULTS, TABLES, markdown
 
 import robx
 from speed import deep
@@ -19,13 +19,6 @@ committed = pytest.mark.skipif(not RESULTS.exists(), reason="make bench-latency 
 @committed
 def test_the_committed_tables_are_those_of_the_committed_figures() -> None:
     assert TABLES.read_text("utf-8") == markdown(json.loads(RESULTS.read_text("utf-8")))
-
-
-@committed
-def test_the_page_shows_the_committed_tables() -> None:
-    page, tables = PAGE.read_text("utf-8"), TABLES.read_text("utf-8")
-    assert tables in page
-    assert filled_page(page, tables) == page
 
 
 @committed

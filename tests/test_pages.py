@@ -1,0 +1,65 @@
+"""What pages take from results is what the results say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from experiments.promises import parts, pockets, real, simulated
+from experiments.quoted import percent, quoted
+
+from experiments import pages
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: str(page.relative_to(pages.ROOT)))
+def test_a_page_says_what_the_results_say(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<!-- end -->") == len(pages.MARKED.findall(text)), "a mark is not known"
+    assert pages.filled(text) == text, "run python -m experiments.pages"
+
+
+def test_a_page_that_says_something_else_is_found() -> None:
+    assert pages.filled("<!-- = peers_short -->none<!-- end -->") != "none"
+    head = "<!-- benchmarks/results/latency.md -->"
+    assert pages.filled(f"{head}<!-- end -->").startswith(f"{head}\n\n`predict_proba`")
+
+
+def test_a_section_ends_where_the_next_one_begins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "x.md").write_text("# A\n\none\n\n## B, and c\n\ntwo\n\n## D\n\nthree\n")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    mark = "<!-- x.md#b-and-c -->"
+    assert pages.filled(f"{mark}old<!-- end -->") == f"{mark}\n\ntwo\n\n<!-- end -->"
+    with pytest.raises(ValueError, match=r"no section x\.md#e"):
+        pages.filled("<!-- x.md#e --><!-- end -->")
+
+
+def test_a_figure_that_nobody_works_out_is_refused() -> None:
+    with pytest.raises(ValueError, match="No figure is called 'luck'"):
+        quoted("luck")
+
+
+def test_shares_are_said_as_a_range() -> None:
+    assert percent(0.531, 0.64) == "53 to 64 %"
+    assert percent(0.64, 0.531, 0.6) == "53 to 64 %"
+    assert percent(0.5) == percent(0.501, 0.499) == "50 %"
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("simulated", simulated.simulated_page),
+        ("real", real.real_page),
+        ("parts", parts.parts_page),
+        ("pockets", pockets.pockets_page),
+    ],
+)
+def test_the_pages_about_promises_are_those_of_the_committed_lines(
+    name: str, write: object, tmp_path: Path
+) -> None:
+    lines = simulated.RESULTS / f"{name}.csv"
+    copy = tmp_path / lines.name
+    copy.write_bytes(lines.read_bytes())
+    write(copy)  # type: ignore[operator]
+    assert copy.with_suffix(".md").read_text() == lines.with_suffix(".md").read_text()
