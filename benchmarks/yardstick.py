@@ -85,8 +85,8 @@ def one(data: Any, name: str, model: str, at_least: int, split: int) -> list[dic
     return lines.assign(**keys).to_dict("records")  # type: ignore[return-value]
 
 
-def page(lines: pd.DataFrame) -> str:
-    """Lay out the results."""
+def cells(lines: pd.DataFrame) -> pd.DataFrame:
+    """Compare with the optimum, for each data set, model and demand."""
     lines = lines.assign(proven=lines["bound"] >= lines["closest"] - 1e-6)
     sure = lines[lines["proven"] & lines["frugal"].notna() & (lines["closest"] > 0)]
     sure = sure.assign(
@@ -102,12 +102,13 @@ def page(lines: pd.DataFrame) -> str:
         optimum=("closest", "mean"),
         seconds=("closest_seconds", "mean"),
     )
-    found["proven"] = lines.groupby(keys)["proven"].mean()
-    rows = [
-        f"| {' | '.join(COLUMNS)} |",
-        "| --- " * len(COLUMNS) + "|",
-    ]
-    for f in found.reset_index().itertuples():
+    return found.assign(proven=lines.groupby(keys)["proven"].mean()).reset_index()
+
+
+def page(lines: pd.DataFrame) -> str:
+    """Lay out the results."""
+    rows = [f"| {' | '.join(COLUMNS)} |", "| --- " * len(COLUMNS) + "|"]
+    for f in cells(lines).itertuples():
         figures = (
             *(f"{f.people:.0f}", f"{f.proven:.0%}", f"{f.median:.3f}", f"{f.tenth:.2f}"),
             *(f"{f.within:.0%}", f"{f.without:.3f}", f"{f.optimum:.3f}", f"{f.seconds:.2f}"),

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from benchmarks import peer_tables, privacy
+from benchmarks import peer_tables, privacy, yardstick
+
+from experiments.promises import parts, pockets, real
 
 __all__ = ["quoted"]
 
@@ -65,3 +68,284 @@ def _peers() -> list[peer_tables.Line]:
 def privacy_short() -> str:
     """What anonymity costs."""
     return "\n" + privacy.short_table(privacy.committed()) + "\n"
+
+
+# --- promises on real data ------------------------------------------------------------------------
+
+
+@cache
+def _beside_robx(method: str) -> pd.DataFrame:
+    lines = lines_of("real").dropna(subset=["asked"])
+    found = real.beside_robx(lines)
+    return found[(found["method"] == method) & (found["splits"] > 0)]
+
+
+@cache
+def _at_equal_validity() -> pd.DataFrame:
+    """Cost at equal validity: a line for each split, a column for each method."""
+    lines = lines_of("real").dropna(subset=["asked"])
+    key = ["asked", "change", "data", "library", "split"]
+    return lines.pivot_table(index=key, columns="method", values="cost_at_asked")
+
+
+def _by_cell(values: pd.Series) -> pd.Series:
+    return values.dropna().groupby(["asked", "change", "data", "library"]).mean()
+
+
+@figure
+def real_splits() -> str:
+    """Number of splits in each cell."""
+    lines = lines_of("real").dropna(subset=["asked"])
+    counts = lines.groupby(["change", "data", "library", "method"])["split"].nunique()
+    low, high = counts.min(), counts.max()
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+@figure
+def frugal_cost_of_robx() -> str:
+    """Cost at equal validity."""
+    return percent(*_beside_robx("Frugal")["cost"])
+
+
+@figure
+def frugal_changes_of_robx() -> str:
+    """Changes at equal validity."""
+    return percent(*_beside_robx("Frugal")["changes"])
+
+
+@figure
+def bare_cost_of_robx() -> str:
+    """Cost at equal validity, without realism."""
+    return percent(*_beside_robx("Frugal without realism")["cost"])
+
+
+@figure
+def bare_against_others() -> str:
+    """Cost without realism as a share of the cheapest other method's, split by split."""
+    cost = _at_equal_validity()
+    others = cost.drop(columns=["Frugal", "Frugal without realism"]).min(axis=1)
+    return percent(*_by_cell(cost["Frugal without realism"] / others))
+
+
+@figure
+def realism_costs() -> str:
+    """What realism adds at equal validity, split by split."""
+    cost = _at_equal_validity()
+    added = _by_cell(cost["Frugal"] / cost["Frugal without realism"]) - 1
+    return percent(*added)
+
+
+@figure
+def real_came() -> str:
+    """Promised and came of the default method: a line for each data set and library."""
+    lines = lines_of("real").dropna(subset=["asked"])
+    rows = []
+    cells: Any = ["asked", "change", "data", "library"]
+    ours = lines[lines["method"] == "Frugal"].groupby(cells, sort=False)
+    for (asked, change, data, library), some in ours:
+        figures = (
+            f"{DATA[data]}, {LIBRARIES[library]}, {change}",
+            f"{100 * asked:.0f} %",
+            span(some["promised"]),
+            span(some["came"]),
+            f"{some['cost'].mean():.2f}",
+            f"{some['n_changes'].mean():.1f}",
+        )
+        rows.append(f"| {' | '.join(figures)} |")
+    head = "| data, model, change | asked | promised: mean [range] | came | L1 | changes |"
+    return "\n".join(["", head, "| --- " * 6 + "|", *rows, ""])
+
+
+DATA = {"german": "German Credit", "heloc": "HELOC", "adult": "Adult"}
+LIBRARIES = {
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "forest": "RandomForest",
+    "histogram": "HistGradientBoosting",
+}
+
+
+def span(shares: pd.Series) -> str:
+    """Say the mean of shares with their range."""
+    low, high = 100 * shares.min(), 100 * shares.max()
+    return f"{100 * shares.mean():.1f} % [{low:.0f}, {high:.0f}]"
+
+
+# --- promises on simulated data -------------------------------------------------------------------
+
+
+@figure
+def simulated_sets() -> str:
+    """Number of data sets."""
+    return f"{len(lines_of('simulated').drop_duplicates(['kind', 'n', 'library', 'seed']))}"
+
+
+@figure
+def simulated_came() -> str:
+    """Promised and came: where it was promised, and where less was."""
+    lines = lines_of("simulated").dropna(subset=["asked"])
+    rows = []
+    for asked in sorted(lines["asked"].unique()):
+        met = lines[(lines["asked"] == asked) & (lines["promised"] >= asked)]
+        times = met["cost"] / met["cheapest"]
+        rows.append(
+            f"| {100 * asked:.0f} % promised | {len(met)} | {span(met['came'])} "
+            f"| {times.median():.2f} [{times.quantile(0.1):.2f}, {times.quantile(0.9):.2f}] |"
+        )
+    less = lines[lines["promised"] < lines["asked"]]
+    points = 100 * (less["came"] - less["promised"])
+    rows.append(
+        f"| less promised than asked for | {len(less)} | {points.mean():+.1f} points beside what "
+        f"was promised [{points.min():+.0f}, {points.max():+.0f}] | |"
+    )
+    head = "| | promises | came: mean [range] | cost, times that of the cheapest that would do |"
+    return "\n".join(["", head, "| --- " * 4 + "|", *rows, ""])
+
+
+@figure
+def simulated_cells_below() -> str:
+    """Cells whose mean came is more than two points below what was promised."""
+    lines = lines_of("simulated").dropna(subset=["asked"])
+    cells = lines.groupby(["asked", "n", "kind", "library"])[["promised", "came"]].mean()
+    below = (cells["came"] < cells["promised"] - 0.02).sum()
+    return f"{below} of {len(cells)}"
+
+
+@figure
+def simulated_bounds_hold() -> str:
+    """Share of answers whose own bound under new rows held, by size."""
+    lines = lines_of("simulated").dropna(subset=["asked"])
+    return percent(*lines.groupby("n")["low_holds"].mean())
+
+
+@figure
+def without_a_promise() -> str:
+    """What came at level 0.7, by size, beside what retrained models had estimated."""
+    lines = lines_of("simulated")
+    means = lines[lines["asked"].isna()].groupby("n")[["came", "judges"]].mean()
+    said = [
+        f"{100 * came:.0f} % at {n} rows, where {100 * judged:.0f} % had been estimated"
+        for n, came, judged in zip(means.index, means["came"], means["judges"], strict=True)
+    ]
+    return "; ".join(said)
+
+
+# --- from part to whole ---------------------------------------------------------------------------
+
+
+@cache
+def _settings() -> pd.DataFrame:
+    return parts.settings_of(lines_of("parts"))
+
+
+@figure
+def score_moves() -> str:
+    """What the mean score that is needed becomes when a table doubles."""
+    return _moves("score")
+
+
+@figure
+def rank_moves() -> str:
+    """The same for its rank."""
+    return _moves("rank")
+
+
+@figure
+def deviations_move() -> str:
+    """The same for its distance in deviations."""
+    return _moves("deviations")
+
+
+def _moves(unit: str) -> str:
+    moved = parts.doubled(_settings(), unit)
+    return f"{moved['median']:.2f} [{moved['lowest']:.2f}, {moved['highest']:.2f}]"
+
+
+@figure
+def growth_exponents() -> str:
+    """Exponents of growth, from the lowest to the highest."""
+    found = parts.growth_of(lines_of("parts"))["exponent"]
+    return f"{found.min():.2f} to {found.max():.2f}, on the mean {found.mean():.2f}"
+
+
+@figure
+def labels_tell() -> str:
+    """How many points more are kept in the best third by labels than in the worst, by kind."""
+    kept = parts.support_of(lines_of("parts")).pivot_table(
+        index="kind", columns="support", values="kept"
+    )
+    gain = 100 * (kept[2] - kept[0])
+    return f"{gain.min():.0f} to {gain.max():.0f} points"
+
+
+@figure
+def forests_of_labels() -> str:
+    """Cost with forests of labels, as a multiple: median and percentiles over both validities."""
+    return _pockets("forests of labels")
+
+
+@figure
+def confirmed_rows() -> str:
+    """Cost from confirmed rows alone, as a multiple."""
+    return _pockets("confirmed rows")
+
+
+def _pockets(way: str) -> str:
+    times = pockets.times_of(lines_of("pockets"), way)
+    low, middle, high = times.quantile([0.1, 0.5, 0.9])
+    return f"{middle:.2f} times [{low:.2f}, {high:.2f}]"
+
+
+# --- the proven optimum ---------------------------------------------------------------------------
+
+
+@cache
+def _yardstick() -> pd.DataFrame:
+    return yardstick.cells(pd.read_csv(yardstick.RESULTS / "yardstick.csv"))
+
+
+@figure
+def optimum_median() -> str:
+    """Cost of the median answer as a multiple of the optimum, over the cells."""
+    return times(_yardstick()["median"])
+
+
+@figure
+def optimum_without() -> str:
+    """The same, for a search from rows alone."""
+    return times(_yardstick()["without"])
+
+
+@figure
+def optimum_within_on_adult() -> str:
+    """Share of the answers that are within a tenth of the optimum."""
+    return _within("adult")
+
+
+@figure
+def optimum_within_on_german() -> str:
+    """The same on German Credit."""
+    return _within("german")
+
+
+def _within(data: str) -> str:
+    found = _yardstick()
+    return percent(*found[found["data"] == data]["within"])
+
+
+@figure
+def optimum_tail() -> str:
+    """What one in ten costs at least on German Credit, as a multiple of the optimum."""
+    found = _yardstick()
+    return times(found[found["data"] == "german"]["tenth"])
+
+
+@figure
+def optimum_people() -> str:
+    """Number of people whose optimum was proven."""
+    return f"{_yardstick()['people'].sum():.0f}"
+
+
+def times(values: pd.Series) -> str:
+    """Say multiples as a range."""
+    return f"{values.min():.2f} to {values.max():.2f} times"

@@ -47,6 +47,7 @@ ABOUT = (
 #: The setting that keeps so much is looked for at every size.
 WANTED = 0.9
 UNITS = ("score", "rank", "deviations")
+CELL = ["kind", "library", "n"]
 #: Above this share a quantile says little.
 SURE = 0.995
 
@@ -108,12 +109,8 @@ def _scaled(X: np.ndarray) -> np.ndarray:
 def parts_page(path: Path) -> None:
     """Write the page beside the lines of tables of several sizes."""
     lines = pd.read_csv(path)
-    rungs = _means(lines, ["kind", "library", "n", "rung"])
-    by_kind = rungs.groupby(["kind", "library", "n"])
-    settings = pd.DataFrame({unit: by_kind.apply(_setting, unit) for unit in UNITS}).reset_index()
-    moved = {unit: _doubled(settings, unit) for unit in UNITS}
-    growth = _growth(rungs)
-    support = _means(lines, ["kind", "support"])
+    settings, support = settings_of(lines), support_of(lines)
+    moved = {unit: doubled(settings, unit) for unit in UNITS}
     write_page(
         path,
         "# From part of the rows to all of them",
@@ -131,12 +128,23 @@ def parts_page(path: Path) -> None:
         "At one setting, the standard normal quantile of the share that is kept grows as a power "
         "of the number of rows; the exponent, fitted over the sizes of each kind of table at "
         f"settings that keep less than {SURE:.1%}:",
-        markdown(growth),
+        markdown(growth_of(lines)),
         "## What labels tell beyond scores",
         "Answers of one setting in thirds, by the share of good labels among the training rows "
         "nearest to them, from low (0) to high (2):",
         markdown(support[["kind", "support", "answers", "score", "good_labels", "kept"]]),
     )
+
+
+def settings_of(lines: pd.DataFrame) -> pd.DataFrame:
+    """Give the setting that keeps what is wanted, in every unit, by kind of table and size."""
+    by_kind = _means(lines, [*CELL, "rung"]).groupby(CELL)
+    return pd.DataFrame({unit: by_kind.apply(_setting, unit) for unit in UNITS}).reset_index()
+
+
+def support_of(lines: pd.DataFrame) -> pd.DataFrame:
+    """Give what was kept in thirds of the answers by the labels around them."""
+    return _means(lines, ["kind", "support"])
 
 
 def _means(lines: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -160,15 +168,17 @@ def _wide(settings: pd.DataFrame, unit: str) -> pd.DataFrame:
     return wide.reset_index()
 
 
-def _doubled(settings: pd.DataFrame, unit: str) -> dict[str, float]:
+def doubled(settings: pd.DataFrame, unit: str) -> dict[str, float]:
+    """Say what a setting becomes when a table doubles, as a multiple of what it was."""
     wide = settings.pivot_table(index=["kind", "library"], columns="n", values=unit)
     times = (wide.to_numpy()[:, 1:] / wide.to_numpy()[:, :-1]).ravel()
     times = times[np.isfinite(times)]
     return {"median": np.median(times), "lowest": times.min(), "highest": times.max()}
 
 
-def _growth(rungs: pd.DataFrame) -> pd.DataFrame:
-    """Fit log z = a + g log n at each rung of each kind of table; mean and range of g."""
+def growth_of(lines: pd.DataFrame) -> pd.DataFrame:
+    """Fit log z = a + g log n, with a for each rung: g for each kind of table and library."""
+    rungs = _means(lines, [*CELL, "rung"])
     rungs = rungs[(rungs["kept"] > 0.5) & (rungs["kept"] < SURE)]
     rungs = rungs.assign(z=np.log(norm.ppf(rungs["kept"])), size=np.log(rungs["n"]))
     found = []

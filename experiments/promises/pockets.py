@@ -34,6 +34,7 @@ from robx.scenarios import Subsample
 SIZES, LIBRARIES = (500, 2000), ("xgboost", "lightgbm")
 N_TABLES, N_PEOPLE, N_JUDGES, N_SEARCHING, N_FORESTS = 6, 30, 8, 16, 8
 KEEPS = (0.9, 0.95)
+COSTS = tuple(f"cost_at_{keep:g}" for keep in KEEPS)
 KEY = ["kind", "library", "n", "seed"]
 ABOUT = (
     "Made by `python -m experiments.promises.pockets` with robx {version}. Cost of answers that "
@@ -81,11 +82,10 @@ def one(kind: str, library: str, n: int, seed: int) -> list[dict[str, Any]]:
 def pockets_page(path: Path) -> None:
     """Write the page beside the lines of three ways to search."""
     lines = pd.read_csv(path)
-    first = lines[lines["way"] == "as it is"].set_index(KEY)
     found = []
     for way, some in lines.groupby("way", sort=False):
-        for name in ("cost_at_0.9", "cost_at_0.95"):
-            times = (some.set_index(KEY)[name] / first[name]).dropna()
+        for name in COSTS:
+            times = times_of(lines, str(way), [name])
             low, middle, high = times.quantile([0.1, 0.5, 0.9])
             found.append(
                 {
@@ -100,9 +100,16 @@ def pockets_page(path: Path) -> None:
     write_page(
         path,
         "# Labels against pockets",
-        ABOUT.format(version=__version__, tables=len(first)),
+        ABOUT.format(version=__version__, tables=len(lines.drop_duplicates(KEY))),
         markdown(pd.DataFrame(found)),
     )
+
+
+def times_of(lines: pd.DataFrame, way: str, costs: Sequence[str] = COSTS) -> pd.Series:
+    """Give the cost of a way to search as a multiple of the search as it is, table by table."""
+    by_way = lines.melt([*KEY, "way"], list(costs)).set_index([*KEY, "variable", "way"])["value"]
+    wide = by_way.unstack("way")  # noqa: PD010
+    return (wide[way] / wide["as it is"]).dropna()
 
 
 def main() -> None:

@@ -54,9 +54,9 @@ ABOUT = (
     "`changes` are means over those who are ok."
 )
 ABOUT_EQUAL = (
-    "What it costs that as many answers are kept as were asked for, at the cheapest setting of "
-    "each method that does, known only afterwards. `reached` says on how many splits some setting "
-    "does; ratios to RobX are of splits where both do."
+    "L1 cost at the cheapest setting of each method at which new models keep as many answers as "
+    "were asked for. That setting is known only afterwards. Means over the splits where some "
+    "setting does; in brackets how many these are, if not all."
 )
 
 
@@ -136,17 +136,34 @@ def real_page(path: Path) -> None:
         ABOUT.format(version=__version__),
         "## Promised and came",
         markdown(kept.reset_index()),
-        "## At equal validity",
+        "## Cost at equal validity",
         ABOUT_EQUAL,
-        markdown(_at_equal_validity(promised, by)),
+        markdown(_by_method(promised, by, "cost_at_asked")),
+        "## Changes at equal validity",
+        markdown(_by_method(promised, by, "changes_at_asked")),
+        "## Beside RobX",
+        "At equal validity, split by split; of splits where both reach it.",
+        markdown(beside_robx(promised)),
         "## Without a promise",
         "The default method at level 0.7, as it was before there were promises.",
         markdown(_without(lines)),
     )
 
 
-def _at_equal_validity(lines: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Cost and changes of every method beside those of RobX, split by split."""
+def _by_method(lines: pd.DataFrame, by: list[str], what: str) -> pd.DataFrame:
+    """Means over splits, methods side by side."""
+    cells = lines.groupby([*by, "method"], sort=False)[what]
+
+    def said(values: Any) -> str:
+        n, reached = len(values), int(values.notna().sum())
+        return f"{values.mean():.2f}{f' ({reached} of {n})' if reached < n else ''}"
+
+    return cells.agg(said).unstack("method")[list(METHODS)].reset_index()  # noqa: PD010
+
+
+def beside_robx(lines: pd.DataFrame) -> pd.DataFrame:
+    """Cost and changes at equal validity as a share of RobX's, split by split."""
+    by = ["asked", "change", "data", "library"]
     key = [*by, "split"]
     robx_lines = lines[lines["method"] == "RobX"].set_index(key)
     found = []
@@ -158,13 +175,11 @@ def _at_equal_validity(lines: pd.DataFrame, by: list[str]) -> pd.DataFrame:
             {
                 **dict(zip(by, cell, strict=True)),
                 "method": method,
-                "reached": f"{mine['cost_at_asked'].notna().sum()} of {len(mine)}",
-                "cost": mine["cost_at_asked"].mean(),
-                "changes": mine["changes_at_asked"].mean(),
-                "cost / RobX": times.mean(),
+                "splits": len(times),
+                "cost": times.mean(),
                 "lowest": times.min(),
                 "highest": times.max(),
-                "changes / RobX": changes.mean(),
+                "changes": changes.mean(),
             }
         )
     return pd.DataFrame(found)
