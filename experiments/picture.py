@@ -2,7 +2,7 @@
 
     python -m experiments.picture
 
-It is drawn from the committed results of `make tables TABLE=frontier`, nothing else.
+It is drawn from the committed results of `python -m experiments.promises.real`, nothing else.
 """
 
 from __future__ import annotations
@@ -15,27 +15,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.frontier.curves import cheapest
-
 __all__ = ["chosen", "draw"]
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent / "results" / "promises" / "real.csv"
 PICTURE = Path(__file__).parents[1] / "docs" / "_static" / "why.svg"
-DATA = {"german": "German Credit", "heloc": "HELOC"}
-#: Methods as they come, with their own default settings, and what the picture calls them.
+DATA = {"german": "German Credit", "heloc": "HELOC", "adult": "Adult (income)"}
+#: Methods with their own default settings, and what the picture calls them.
 DEFAULTS = {
-    "FT": "Feature Tweaking",
+    "Feature Tweaking": "Feature Tweaking",
     "NICE": "NICE (our version)",
-    "NN": "nearest neighbour",
-    "DiCE genetic": "DiCE, genetic",
+    "Nearest neighbour": "nearest neighbour",
+    "Live region": "live region",
+    "RobX": "RobX",
 }
-FRUGAL, PAPER = "NN +Frugal, default", "NN +RobX"
-FIGURES = ("validity", "low", "high", "cost_l1", "n_changes")
-#: A method that is asked for no more than acceptance.
-PLAIN = 0.5
+OURS, PROMISE = "Frugal", 0.95
 BLUE, GREY, INK = "#0072B2", "#8c8c8c", "#1a1a1a"
 #: Where the figures stand.
-COLUMNS = (124, 142, 165)
+COLUMNS = (130, 151, 178)
 STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 10,
@@ -45,80 +41,74 @@ STYLE: Any = {
 }
 
 
-def chosen(table: pd.DataFrame) -> pd.DataFrame:
-    """A line for each method under moderate change: as it comes, and RobX where it keeps as much.
-
-    RobX has no validity of its own, it has one for each tau: shown is the cheapest place on the
-    line through its points that keeps what Frugal's default keeps, as in the tables at equal
-    validity.
-    """
-    moderate = table[table["scenario"] == "moderate"]
-    frugal = moderate[moderate["method"] == FRUGAL]
-    plain = moderate[moderate["knob"].isna() | (moderate["knob"] == PLAIN)]
-    lines = [plain[plain["method"] == name].assign(label=label) for name, label in DEFAULTS.items()]
-    robx = moderate[moderate["method"] == PAPER].sort_values("knob")
-    lines.append(_equal(robx, float(frugal["validity"].iloc[0])))
-    lines.append(frugal.assign(label="Frugal, default settings"))
-    return pd.concat(lines, ignore_index=True)
-
-
-def _equal(curve: pd.DataFrame, validity: float) -> pd.DataFrame:
-    columns = {name: curve[[name]].to_numpy(dtype=float) for name in FIGURES}
-    place = cheapest(columns["validity"], columns["cost_l1"], validity)
-    read = {name: place.read(values) for name, values in columns.items()}
-    return pd.DataFrame({"method": [PAPER], "label": ["RobX, at equal validity"], **read})
+def chosen(lines: pd.DataFrame, data: str) -> pd.DataFrame:
+    """A line for each method on a data set: as it comes, and Frugal with a promise."""
+    some = lines[(lines["data"] == data) & (lines["change"] == "new rows")]
+    plain, promised = some[some["asked"].isna()], some[some["asked"] == PROMISE]
+    parts = [(label, plain[plain["method"] == name]) for name, label in DEFAULTS.items()]
+    parts.append((f"Frugal, keep={PROMISE:g}", promised[promised["method"] == OURS]))
+    return pd.DataFrame(
+        {
+            "label": label,
+            "came": part["came"].mean(),
+            "low": part["came"].min(),
+            "high": part["came"].max(),
+            "cost": part["cost"].mean(),
+            "changes": part["n_changes"].mean(),
+        }
+        for label, part in parts
+    )
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def draw(lines: pd.DataFrame) -> Figure:
     """Draw a panel for each data set."""
-    figure = Figure(figsize=(10.5, 3.2), layout="constrained", facecolor="white")
-    axes = figure.subplots(1, len(tables), sharey=True)
-    for ax, (name, table) in zip(axes, tables.items(), strict=True):
-        lines = chosen(table)
-        for y, line in enumerate(lines.to_dict("records")):
-            _line(ax, y, line)
+    figure = Figure(figsize=(12.5, 3.2), layout="constrained", facecolor="white")
+    axes = figure.subplots(1, len(DATA), sharey=True)
+    for ax, (data, name) in zip(axes, DATA.items(), strict=True):
+        found = chosen(lines, data)
+        for y, line in enumerate(found.to_dict("records")):
+            _line(ax, y, line, is_ours=y == len(found) - 1)
         _frame(ax, name)
-    axes[0].set_yticks(range(len(lines)), list(lines["label"]))
+    axes[0].set_yticks(range(len(found)), list(found["label"]))
     axes[0].invert_yaxis()
     axes[0].get_yticklabels()[-1].set_fontweight("bold")
+    n = lines["split"].nunique()
     figure.supxlabel(
-        "Accepted by new models, trained on other people: mean over 5 base models with 20 new "
-        "models each, 95% interval",
+        "Share of answers that models of new people accept: mean and range over splits "
+        f"({n} of each data set, XGBoost and LightGBM)",
         fontsize=9,
     )
     return figure
 
 
-def _line(ax: Axes, y: int, line: dict[Any, Any]) -> None:
-    is_frugal = line["method"] == FRUGAL
-    colour = BLUE if is_frugal else GREY
+def _line(ax: Axes, y: int, line: dict[Any, Any], *, is_ours: bool) -> None:
+    colour, weight = (BLUE, "bold") if is_ours else (GREY, "normal")
     ends = [100 * line["low"], 100 * line["high"]]
     ax.plot(ends, [y, y], color=colour, lw=2.5, solid_capstyle="butt", zorder=2)
-    ax.plot([100 * line["validity"]], [y], "o", color=colour, ms=8, zorder=3)
-    figures = (100 * line["validity"], "{:.1f}%"), (line["cost_l1"], "{:.2f}")
-    for x, (value, how) in zip(COLUMNS, (*figures, (line["n_changes"], "{:.1f}")), strict=True):
-        weight = "bold" if is_frugal else "normal"
+    ax.plot([100 * line["came"]], [y], "o", color=colour, ms=8, zorder=3)
+    figures = ("{:.0f}%", 100 * line["came"]), ("{:.2f}", line["cost"]), ("{:.1f}", line["changes"])
+    for x, (how, value) in zip(COLUMNS, figures, strict=True):
         ax.text(x, y, how.format(value), va="center", ha="right", fontweight=weight)
 
 
 def _frame(ax: Axes, name: str) -> None:
+    places = [20, 40, 60, 80, 100]
     ax.set_xlim(15, COLUMNS[-1] + 2)
-    ax.set_xticks([20, 40, 60, 80, 100], [f"{x}%" for x in (20, 40, 60, 80, 100)])
-    for x, what in zip(COLUMNS, ("accepted", "cost", "changes"), strict=True):
+    ax.set_xticks(places, [f"{x}%" for x in places])
+    for x, what in zip(COLUMNS, ("kept", "cost", "changes"), strict=True):
         ax.text(x, -0.75, what, va="center", ha="right", color="#595959", fontsize=9)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.spines["bottom"].set_bounds(20, 100)
+    ax.spines["bottom"].set_bounds(places[0], places[-1])
     ax.tick_params(axis="y", length=0)
-    ax.vlines([20, 40, 60, 80, 100], -0.4, 5.4, color="#e0e0e0", lw=0.8, zorder=0)
+    ax.vlines(places, -0.4, len(DEFAULTS) + 0.4, color="#e0e0e0", lw=0.8, zorder=0)
     ax.set_title(name, fontsize=11, loc="left", fontweight="bold", pad=12)
 
 
 def main() -> None:
     """Draw it from the committed results."""
-    tables = {label: pd.read_csv(RESULTS / d / "frontier.csv") for d, label in DATA.items()}
     with mpl.rc_context(STYLE):
         PICTURE.parent.mkdir(parents=True, exist_ok=True)
-        draw(tables).savefig(PICTURE, metadata={"Date": None, "Creator": None})
+        draw(pd.read_csv(RESULTS)).savefig(PICTURE, metadata={"Date": None, "Creator": None})
     print(f"Wrote {PICTURE.name}")
 
 

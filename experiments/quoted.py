@@ -171,6 +171,42 @@ def span(shares: pd.Series) -> str:
     return f"{100 * shares.mean():.1f} % [{low:.0f}, {high:.0f}]"
 
 
+#: Methods that know nothing of robustness.
+PLAIN = ("Feature Tweaking", "NICE", "Nearest neighbour", "Live region")
+
+
+@figure
+def plain_broken() -> str:
+    """What new models reject of answers by plain methods at their defaults, by method and data."""
+    lines = lines_of("real")
+    plain = lines[lines["asked"].isna() & lines["method"].isin(PLAIN)]
+    return percent(*(1 - plain.groupby(["method", "data"])["came"].mean()))
+
+
+@figure
+def readme_comparison() -> str:
+    """Every method under the same promise."""
+    lines = lines_of("real").dropna(subset=["asked"])
+    rows = []
+    for method in lines["method"].unique():
+        some = lines[lines["method"] == method]
+        costs = [_mean_where_reached(some[some["data"] == data]["cost_at_asked"]) for data in DATA]
+        changes, seconds = some["changes_at_asked"].mean(), some["fit_seconds"].median()
+        figures = (span(some["came"]), *costs, f"{changes:.1f}", f"{seconds:.0f}")
+        name = f"**{method}**" if method == "Frugal" else method
+        rows.append(f"| {name} | {' | '.join(figures)} |")
+    costs_of = " | ".join(f"L1, {name}" for name in DATA.values())
+    head = f"| | kept: mean [range over splits] | {costs_of} | changes | set-up, s |"
+    return "\n".join(["", head, "| --- " * 7 + "|", *rows, ""])
+
+
+def _mean_where_reached(costs: pd.Series) -> str:
+    reached = float(costs.notna().mean())
+    if reached == 0:
+        return "not reached"
+    return f"{costs.mean():.2f}" + ("" if reached == 1 else f" (reached on {100 * reached:.0f} %)")
+
+
 # --- promises on simulated data -------------------------------------------------------------------
 
 

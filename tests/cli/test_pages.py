@@ -21,7 +21,7 @@ def test_the_commands_of_the_readme_work_as_they_stand(
     names |= {"model.ubj": "model.ubj", "new.ubj": "new-model.ubj"}
     for ours, theirs in names.items():
         shutil.copy(folder / ours, tmp_path / theirs)
-    section = README.read_text(encoding="utf-8").split("## From files")[1].split("## ")[0]
+    section = README.read_text(encoding="utf-8").split("## What goes in")[1].split("## ")[0]
     block = re.findall(r"```\n(.*?)```", section, re.DOTALL)[0]
     commands = block.replace("\\\n", " ").splitlines()
     assert [shlex.split(line, comments=True)[1] for line in commands] == [
