@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 from experiments.promises import parts, pockets, real, simulated
 from experiments.quoted import percent, quoted
 
@@ -63,3 +65,42 @@ def test_the_pages_about_promises_are_those_of_the_committed_lines(
     copy.write_bytes(lines.read_bytes())
     write(copy)  # type: ignore[operator]
     assert copy.with_suffix(".md").read_text() == lines.with_suffix(".md").read_text()
+
+
+# --- no figure without a file ---------------------------------------------------------------------
+
+#: What looks like a measured figure: a share, a multiple, a time, a size, or a decimal fraction.
+FIGURE = re.compile(
+    r"(?<![\w.=-])[-+]?\d[\d,]*(?:\.\d+)?\s?"
+    r"(?:%|x\b|times\b|ms\b|µs\b|[kM]B\b|GB\b|seconds?\b|minutes?\b|s\b)"
+    r"|(?<![\w.=-])\d+\.\d+(?![\w.])"
+)
+#: Settings, definitions, versions and laws, which look the same. By page, in the page's words.
+SETTINGS = yaml.safe_load((Path(__file__).parent / "pages_settings.yaml").read_text("utf-8"))
+#: Pages with figures from before they had to come from files.
+UNCHECKED = {"docs/design.md", "docs/reproduction.md", "docs/explanation/speed.md"}
+
+
+def figures_left(text: str, settings: list[str]) -> list[str]:
+    """Figures of a page that are neither code, nor from results, nor settings."""
+    text = re.sub(r"^(`{3,}).*?^\1[ ]*$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"`[^`]*`", "", pages.MARKED.sub("", text))
+    text = " ".join(re.sub(r"\]\([^)]*\)", "]", text).split())
+    for phrase in settings:
+        assert phrase in text, f"is no longer on the page: {phrase!r}"
+        text = text.replace(phrase, "")
+    return [text[max(found.start() - 40, 0) : found.end()] for found in FIGURE.finditer(text)]
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: str(page.relative_to(pages.ROOT)))
+def test_a_page_has_no_figure_without_a_file(page: Path) -> None:
+    name = str(page.relative_to(pages.ROOT))
+    left = figures_left(page.read_text(encoding="utf-8"), SETTINGS.get(name, []))
+    assert bool(left) == (name in UNCHECKED), left
+
+
+def test_a_figure_without_a_file_is_found() -> None:
+    assert figures_left("It takes 5 ms.", []) == ["It takes 5 ms"]
+    assert figures_left("It costs 0.37, or 60 % of that.", ["0.37"]) == ["It costs , or 60 %"]
+    assert not figures_left("`keep=0.95`, x = 3, level=0.7, version 2, 64 of 64.", [])
+    assert not figures_left("It costs <!-- = peers_short -->0.4<!-- end -->.", [])
