@@ -298,6 +298,24 @@ def _moves(unit: str) -> str:
 
 
 @figure
+def carried_by_score() -> str:
+    """Points by which more is kept than was wanted, if the score is carried over."""
+    return _carried("score")
+
+
+@figure
+def carried_by_both() -> str:
+    """The same, if score and rank are."""
+    return _carried("both")
+
+
+def _carried(by: str) -> str:
+    found = parts.carried_of(lines_of("parts"))
+    points = found[found["by"] == by]["points"]
+    return f"{points.mean():+.1f} [{points.min():+.1f}, {points.max():+.1f}]"
+
+
+@figure
 def growth_exponents() -> str:
     """Exponents of growth, from the lowest to the highest."""
     found = parts.growth_of(lines_of("parts"))["exponent"]

@@ -78,7 +78,8 @@ def measure(
     fitted = time.perf_counter() - began
     oracle = frontier(problem, base, declined, new_models)
     lines = []
-    for keep, promise in zip(keeps, promises, strict=True):
+    for keep, rehearsed in zip(keeps, promises, strict=True):
+        promise = rehearsed.carried_over(base, problem)
         answers = fitting.with_promise(base, promise).explain(problem, declined)
         answers = judged(certified(problem, answers, judges, CONFIDENCE, drawn), promise)
         lines.append(
@@ -86,6 +87,7 @@ def measure(
                 "asked": keep,
                 "promised": promise.keep,
                 "value": promise.value,
+                "rehearsed_value": rehearsed.value,
                 "rehearsed": promise.rehearsed,
                 "extended": promise.extended,
                 "places": promise.places,

@@ -27,7 +27,8 @@ def played(
     score = np.broadcast_to(LADDER[:, None], (r, n)).copy()
     fates = (rng.random((2, r, n)) < chance).astype(float)
     cost = np.where(made, LADDER[:, None], np.nan)
-    return Played(made, kept, cost, score, fates, places * made.sum(axis=1), n_rows=100)
+    ranks = np.linspace(0.1, 0.9, r)
+    return Played(made, kept, cost, score, fates, places * made.sum(axis=1), ranks, n_rows=100)
 
 
 def outcome(share: Any, n_trials: int = 30, times: float = 1.0, **how: Any) -> Outcome:

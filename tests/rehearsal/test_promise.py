@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,10 @@ from xgboost import XGBClassifier
 import robx
 from explainer_cases import saved
 from robx.explainer import fitting
+from robx.methods.point_tests import mean_scores_of_support
 from robx.rehearsal import dial_of, n_trials
+from robx.rehearsal.dials import rank_of, value_at
+from robx.retrained import Panel
 from robx.scenarios import Bootstrap, DropRows, LaterVintage, OtherHalf
 
 RNG = np.random.default_rng(3)
@@ -76,7 +80,6 @@ def test_an_answer_that_too_few_judges_accept_is_not_ok() -> None:
     accepting = certificate.accepting.copy()
     first = int(np.flatnonzero(answer.ok)[0])
     accepting[first] = few - 1
-    from dataclasses import replace
 
     less = judged(
         answer.replaced(certificate=replace(certificate, accepting=accepting)),
@@ -217,3 +220,22 @@ def test_rarer_failures_take_more_trials() -> None:
 @pytest.mark.parametrize(("keep", "share"), [(0.95, 0.85), (0.9, 0.8), (0.05, 0.0)])
 def test_a_little_fewer_of_the_searching_models_must_accept(keep: float, share: float) -> None:
     assert fitting.share_of_searching(keep) == pytest.approx(share)
+
+
+def test_a_promise_is_carried_over_by_its_score_or_by_its_rank_what_asks_for_more() -> None:
+    promise, method = explainer().promise, explainer().method
+    assert promise is not None
+    assert promise.calibration is not None
+    problem = explainer().problem
+    easy = replace(promise, value=0.51, rank=0.9).carried_over(method, problem)
+    scores = mean_scores_of_support(Panel.of(problem, method.models))  # type: ignore[attr-defined]
+    assert easy.value == np.quantile(scores, 0.9) > 0.51
+    hard = replace(promise, value=0.99, rank=0.1).carried_over(method, problem)
+    assert hard.value == 0.99
+    assert easy.calibration is not None
+    assert (easy.calibration.score >= promise.calibration.score).all()
+    assert (np.diff(easy.calibration.score) >= 0).all()
+    plain = replace(promise, value=0.6, rank=0.0).carried_over(robx.NearestNeighbour(), problem)
+    assert plain.value == 0.6
+    assert rank_of(method, problem, float(np.quantile(scores, 0.5))) == pytest.approx(0.5, abs=0.05)
+    assert rank_of(robx.RobX(), problem, 0.9) == value_at(robx.RobX(), problem, 0.9) == 0.0

@@ -192,6 +192,7 @@ class Explainer:
         later, drawn = fitting.retrained(given, model, X_train, problem, shown=shown)
         chosen = fitting.with_models(wanted_method, given, later, problem, promise)
         if promise is not None:
+            promise = promise.carried_over(chosen, problem)
             chosen = fitting.with_promise(chosen, promise)
         judges = fitting.certifying(later, problem)
         notes: dict[str, Any] = {

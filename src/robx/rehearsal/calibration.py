@@ -18,6 +18,8 @@ from robx.rehearsal.outcome import Falling, Outcome, falling
 
 #: Knots of the curves, resamples of trials, and the share of answers for which bounds hold.
 KNOTS, RESAMPLES, CONFIDENCE = 24, 100, 0.95
+#: Columns of a calibration.
+COLUMNS = ("score", "rank", "share", "low")
 #: Fewer answers say too little.
 LEAST_ANSWERS = 100
 #: How alike the fates of one answer under two models are, at least and at most.
@@ -30,8 +32,8 @@ class Calibration:
 
     Parameters
     ----------
-    score : (k,) float64
-        Ascending.
+    score, rank : (k,) float64
+        Ascending; the share of the accepted rows that fall short of each score.
     share : (k,) float64
         Share of the rehearsed answers with this score that was kept.
     low : (k,) float64
@@ -42,6 +44,7 @@ class Calibration:
     """
 
     score: Floats
+    rank: Floats
     share: Floats
     low: Floats
     likeness: float
@@ -72,7 +75,8 @@ class Calibration:
         high = np.minimum((n * (loss + spread) + 1) / (n + 1), 1.0)
         share, high = 1 - outcome.extended(loss), outcome.extended(high)
         low = np.maximum.accumulate(1 - _upper(high, likeness))
-        return cls(at, share, np.minimum(low, share), likeness)
+        rank = np.interp(at, outcome.rungs, outcome.ranks.mean(axis=0))
+        return cls(at, rank, share, np.minimum(low, share), likeness)
 
     def of_scores(self, score: Floats) -> tuple[Floats, Floats]:
         """Give share and lower bound for answers with these scores: two of (n,)."""
@@ -80,20 +84,20 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as plain values."""
-        names = ("score", "share", "low")
-        return {name: getattr(self, name).tolist() for name in names} | {"likeness": self.likeness}
+        return {name: getattr(self, name).tolist() for name in COLUMNS} | {
+            "likeness": self.likeness
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Calibration:
         """Make one from plain values."""
-        names = ("score", "share", "low")
-        arrays = [np.array(plain[name], dtype=np.float64) for name in names]
+        arrays = [np.array(plain[name], dtype=np.float64) for name in COLUMNS]
         sound = all(one.ndim == 1 and len(one) == len(arrays[0]) > 0 for one in arrays)
         sound = sound and all(((one >= 0) & (one <= 1)).all() for one in arrays)
         if not sound or not all((np.diff(one) >= 0).all() for one in arrays):
-            raise InvalidInput("a calibration holds three columns of shares that rise.")
-        score, share, low = arrays
-        return cls(score, share, low, float(plain["likeness"]))
+            raise InvalidInput("a calibration holds columns of shares that rise.")
+        score, rank, share, low = arrays
+        return cls(score, rank, share, low, float(plain["likeness"]))
 
 
 def _likeness(score: Floats, fates: Floats) -> float:

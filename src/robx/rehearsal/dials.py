@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from robx.arrays import Floats
-from robx.methods import Method
+from robx.methods import Frugal, Method
+from robx.methods.point_tests import mean_scores_of_support
+from robx.problem import Problem
+from robx.retrained import Panel
 
 #: Parameters that ask more of an answer the higher they are, all in units of a score.
 DIALS = ("min_retrained_score", "tau", "gamma")
@@ -40,3 +43,25 @@ def with_dial(method: Method, value: float) -> Method:
 def rungs(threshold: float) -> Floats:
     """Values of a dial to try, from the least robust: (r,) float64."""
     return threshold + (1 - threshold) * np.array(PLACES)
+
+
+def rank_of(method: Method, problem: Problem, value: float) -> float:
+    """Share of the accepted rows that fall short of a value; 0 where the dial is of another kind.
+
+    Models on fewer rows may be coarser as well as less sure, so that a mean score does not mean the
+    same to them. Its rank among the rows that they accept does.
+    """
+    known = _scores_of_rows(method, problem)
+    return 0.0 if known is None else float((known < value).mean())
+
+
+def value_at(method: Method, problem: Problem, rank: float) -> float:
+    """Value that a share of the accepted rows falls short of; 0 where the dial is another."""
+    known = _scores_of_rows(method, problem)
+    return 0.0 if known is None else float(np.quantile(known, rank))
+
+
+def _scores_of_rows(method: Method, problem: Problem) -> Floats | None:
+    if not isinstance(method, Frugal) or not len(method.models) or not len(problem.support):
+        return None
+    return mean_scores_of_support(Panel.of(problem, method.models))

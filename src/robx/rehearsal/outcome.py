@@ -38,6 +38,8 @@ class Played(NamedTuple):
         Whether each of two models that were trained apart accepts it; NaN where not known.
     places : (r,) float64
         To how many places the answers lead, in effect.
+    ranks : (r,) float64
+        Share of the accepted rows that fall short of each rung.
     n_rows : int
         Number of rows that the first model was trained on.
     """
@@ -48,6 +50,7 @@ class Played(NamedTuple):
     score: Floats
     fates: Floats
     places: Floats
+    ranks: Floats
     n_rows: int = 1
 
 
@@ -56,8 +59,8 @@ class Choice(NamedTuple):
 
     Parameters
     ----------
-    value : float
-        Of the dial.
+    value, rank : float
+        Of the dial, and the share of the accepted rows that fall short of it.
     keep : float
         What can be promised: as much as was asked for, or less.
     rehearsed, low, high : float
@@ -72,6 +75,7 @@ class Choice(NamedTuple):
     """
 
     value: float
+    rank: float
     keep: float
     rehearsed: float
     low: float
@@ -94,8 +98,9 @@ class Outcome:
     times : float
         How many times more rows there are than the first models of the trials had.
     n_people : (u,) int64
-    made, kept, cost, places : (u, r) float64
-        Number of answers, how many were kept, their cost in all, and the places they lead to.
+    made, kept, cost, places, ranks : (u, r) float64
+        Number of answers, how many were kept, their cost in all, the places they lead to, and the
+        share of the accepted rows that fall short of a rung.
     trial, score, was_kept, fates : (m,) int64, (m,) float64, (m,) float64, (2, m) float64
         Every answer: its trial, its retrained score, and what became of it.
     """
@@ -108,6 +113,7 @@ class Outcome:
     kept: Floats
     cost: Floats
     places: Floats
+    ranks: Floats
     trial: NDArray[np.int64]
     score: Floats
     was_kept: Floats
@@ -126,6 +132,7 @@ class Outcome:
             np.array([p.kept.sum(axis=1, where=p.made) for p in played]),
             np.array([np.nansum(p.cost, axis=1, where=p.made) for p in played]),
             np.array([p.places for p in played]),
+            np.array([p.ranks for p in played]),
             trial,
             np.concatenate([p.score[p.made] for p in played]),
             np.concatenate([p.kept[p.made] for p in played]),
@@ -135,7 +142,7 @@ class Outcome:
     def first(self, n: int) -> Outcome:
         """Give what came of the first n trials: as if no others had been played."""
         known = self.trial < n
-        by_trial = ("n_people", "made", "kept", "cost", "places")
+        by_trial = ("n_people", "made", "kept", "cost", "places", "ranks")
         by_answer = ("trial", "score", "was_kept")
         return replace(
             self,
@@ -227,6 +234,7 @@ class Outcome:
         in_trials = in_trials[self.made[:, k] > 0]
         return Choice(
             value,
+            float(np.interp(value, self.rungs, self.ranks.mean(axis=0))),
             promised,
             float(self._of_made(self.kept)[k]),
             float(in_trials.min(initial=1.0)),

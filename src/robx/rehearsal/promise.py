@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from robx.errors import InvalidInput
+from robx.methods import Method
 from robx.parameters import is_number, is_whole
+from robx.problem import Problem
 from robx.rehearsal.calibration import Calibration
+from robx.rehearsal.dials import value_at
 from robx.rehearsal.outcome import Choice, Outcome
 
 #: Numbers in a promise that are shares.
-SHARES = ("asked", "keep", "rehearsed", "low", "high", "extended", "answered", "places")
+SHARES = ("asked", "keep", "rank", "rehearsed", "low", "high", "extended", "answered", "places")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,10 @@ class Promise:
         What the next model is, in words: "trained on as many new rows of the same source".
     dial, value
         The parameter of the method that was chosen for it, and what it is set to.
+    rank : float
+        Share of the accepted rows that fell short of this value in the trials; 0 where that is not
+        known. The value is that of the trials, or the one with this rank among all rows, if that
+        asks for more.
     rehearsed, low, high : float
         Share of the rehearsed answers that was kept; in the worst and in the best trial.
     extended : float
@@ -50,6 +59,7 @@ class Promise:
     change: str
     dial: str
     value: float
+    rank: float
     rehearsed: float
     low: float
     high: float
@@ -71,6 +81,7 @@ class Promise:
             change=change,
             dial=outcome.dial,
             value=choice.value,
+            rank=choice.rank,
             rehearsed=choice.rehearsed,
             low=choice.low,
             high=choice.high,
@@ -82,6 +93,19 @@ class Promise:
             cost=choice.cost,
             calibration=Calibration.of(outcome, seed),
         )
+
+    def carried_over(self, method: Method, problem: Problem) -> Promise:
+        """Give the promise for a method on all rows.
+
+        Each setting is that of the trials, or the one with the same rank among the accepted rows,
+        if that asks for more.
+        """
+        known = self.calibration
+        if known is not None:
+            at = np.array([value_at(method, problem, rank) for rank in known.rank])
+            known = replace(known, score=np.maximum.accumulate(np.maximum(known.score, at)))
+        value = max(self.value, value_at(method, problem, self.rank))
+        return replace(self, value=value, calibration=known)
 
     @property
     def is_met(self) -> bool:

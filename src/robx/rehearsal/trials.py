@@ -20,7 +20,7 @@ from robx.errors import InvalidInput
 from robx.methods import Method
 from robx.problem import Problem
 from robx.progress import Progress
-from robx.rehearsal.dials import dial_of, rungs, with_dial
+from robx.rehearsal.dials import dial_of, rank_of, rungs, with_dial
 from robx.rehearsal.outcome import Outcome, Played
 from robx.retrained import ModelScores, importer_for
 from robx.retrained.training import SHARE
@@ -229,7 +229,7 @@ def _answered(
     n, r = len(asking), len(ladder)
     made, kept = np.zeros((r, n), dtype=bool), np.zeros((r, n))
     cost, score = np.full((r, n), np.nan), np.full((r, n), np.nan)
-    fates, places = np.full((2, r, n), np.nan), np.zeros(r)
+    fates, places, ranks = np.full((2, r, n), np.nan), np.zeros(r), np.zeros(r)
     after = ModelScores(problem, [*judges, *pair])
     for k, value in enumerate(ladder):
         turned = with_dial(method, float(value))
@@ -245,8 +245,8 @@ def _answered(
             fates[:, k, ok] = accepts[len(judges) :]
         if "retrained_score" in found.measured:
             score[k] = found.measured["retrained_score"]
-        places[k] = _n_places(problem, points)
-    return Played(made, kept, cost, score, fates, places)
+        places[k], ranks[k] = _n_places(problem, points), rank_of(method, problem, value)
+    return Played(made, kept, cost, score, fates, places, ranks)
 
 
 def _n_places(problem: Problem, points: Floats) -> float:
