@@ -20,6 +20,7 @@ import pandas as pd
 from sklearn.base import clone
 
 import robx
+from experiments.betarce import BetaRce
 from experiments.peers import Nice
 from experiments.promises.lines import extend
 from experiments.promises.measured import LIBRARIES, estimator, measure
@@ -43,6 +44,7 @@ METHODS: dict[str, robx.Method] = {
     "Feature Tweaking": robx.FeatureTweaking(),
     "Live region": robx.LiveRegion(),
     "NICE": Nice(),
+    "BetaRCE": BetaRce(),
 }
 KEEPS = (0.95,)
 N_SPLITS, N_PEOPLE, MOST_NEW = 7, 60, 12
@@ -158,7 +160,8 @@ def _by_method(lines: pd.DataFrame, by: list[str], what: str) -> pd.DataFrame:
         n, reached = len(values), int(values.notna().sum())
         return f"{values.mean():.2f}{f' ({reached} of {n})' if reached < n else ''}"
 
-    return cells.agg(said).unstack("method")[list(METHODS)].reset_index()  # noqa: PD010
+    wide = cells.agg(said).unstack("method")  # noqa: PD010
+    return wide[[name for name in METHODS if name in wide]].reset_index()
 
 
 def beside_robx(lines: pd.DataFrame) -> pd.DataFrame:

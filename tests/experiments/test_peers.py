@@ -6,7 +6,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.betarce import BetaRce
 from experiments.peers import DiceGenetic, Nice
+from scipy.stats import beta
 from xgboost import XGBClassifier
 
 import robx
@@ -127,3 +129,42 @@ def test_dice_refuses_another_threshold() -> None:
     other = robx.Problem(problem().model, table, threshold=0.6)
     with pytest.raises(robx.InvalidInput, match="takes a threshold of 0.5, which is DiCE's"):
         DiceGenetic().explain(other, declined(1))
+
+
+@cache
+def changed() -> tuple[XGBClassifier, ...]:
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(16):
+        X = pd.DataFrame(rng.random((120, 4)).round(2), columns=list("abcd"))
+        y = (X["a"] + X["b"] + 0.3 * X["c"] > 1.1).astype(int)
+        found.append(XGBClassifier(n_estimators=10, max_depth=2, n_jobs=1).fit(X, y))
+    return tuple(found)
+
+
+def test_betarce_gives_points_whose_bound_reaches_tau() -> None:
+    people, asked = declined(12), BetaRce(models=changed(), tau=0.8)
+    answer = asked.explain(problem(), people)
+    assert answer.ok.mean() > 0.5
+    points = answer.points[answer.ok]
+    accepting = sum(model.predict_proba(points)[:, 1] > 0.5 for model in changed())
+    low = beta.ppf(0.1, 1 + accepting, 1 + 16 - accepting)
+    assert (low >= 0.8).all()
+    first = int(np.flatnonzero(answer.ok)[0])
+    alone = asked.explain(problem(), people.iloc[first : first + 1])
+    np.testing.assert_array_equal(alone.points.iloc[0], answer.points.iloc[first])
+
+
+def test_betarce_leaves_a_base_counterfactual_that_is_robust_enough() -> None:
+    people, asked = declined(30), BetaRce(models=changed(), tau=0.4)
+    near = robx.NearestNeighbour().explain(problem(), people)
+    stays = asked.passes(problem(), near.points.to_numpy())
+    assert 0 < stays.sum() < len(stays)
+    answer = asked.explain(problem(), people)
+    np.testing.assert_array_equal(answer.points[stays], near.points[stays])
+
+
+def test_betarce_says_where_nothing_is_robust_enough() -> None:
+    answer = BetaRce(models=changed(), tau=0.95, n_spheres=1).explain(problem(), declined(4))
+    assert not answer.ok.any()  # 16 of 16 give 0.873
+    assert "no point in the spheres" in answer.reason[0]
