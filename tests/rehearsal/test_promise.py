@@ -238,4 +238,22 @@ def test_a_promise_is_carried_over_by_its_score_or_by_its_rank_what_asks_for_mor
     plain = replace(promise, value=0.6, rank=0.0).carried_over(robx.NearestNeighbour(), problem)
     assert plain.value == 0.6
     assert rank_of(method, problem, float(np.quantile(scores, 0.5))) == pytest.approx(0.5, abs=0.05)
-    assert rank_of(robx.RobX(), problem, 0.9) == value_at(robx.RobX(), problem, 0.9) == 0.0
+    assert np.isnan(rank_of(robx.RobX(), problem, 0.9))
+    assert value_at(robx.RobX(), problem, 0.9) == 0.0
+
+
+def test_models_that_search_do_not_certify_under_a_promise() -> None:
+    own = robx.retrainings(MODEL, X, Y, 8)
+    method = robx.Frugal(models=tuple(own), noise=robx.Noise(n_draws=64))
+    with pytest.raises(robx.InvalidInput, match="was used to choose"):
+        robx.Explainer(MODEL, X, Y, schema=SCHEMA, n_models=24, keep=0.6, method=method)
+
+
+def test_challengers_are_asked_by_a_callers_frugal_too() -> None:
+    strict = XGBClassifier(n_estimators=3, n_jobs=1).fit(X, (X["a"] > 0.97).astype(int))
+    method = robx.Frugal(realism=None, noise=robx.Noise(n_draws=64))
+    given: dict[str, Any] = {"schema": SCHEMA, "n_models": 24, "keep": None, "method": method}
+    without = robx.Explainer(MODEL, X, Y, **given).explain(PEOPLE)
+    asked = robx.Explainer(MODEL, X, Y, **given, challengers=[strict]).explain(PEOPLE)
+    assert without.ok.sum() > asked.ok.sum()
+    assert (strict.predict_proba(asked.points[asked.ok])[:, 1] > 0.5).all()

@@ -19,7 +19,7 @@ from robx.explainer import contents, description, fitting
 from robx.explainer.contents import Fitted
 from robx.explainer.fitting import Given
 from robx.files import atomically, existing_file
-from robx.methods import Method, MethodLike, alternatives, as_method
+from robx.methods import Method, MethodLike, alternatives
 from robx.parameters import check_whole
 from robx.problem import Problem
 from robx.rehearsal import Promise
@@ -178,7 +178,7 @@ class Explainer:
             parameters=parameters,
         )
         given.check(model, X_train, self._owner)
-        wanted_method = as_method(method)
+        wanted_method = given.own
         needs = frozenset() if wanted_method is None else wanted_method.needs
         labels = y_train if "labels" in needs else None
         problem = Problem(model, X_train, schema, target, threshold, labels, k_anonymous)
@@ -191,6 +191,7 @@ class Explainer:
             _say_less(promise, strict=strict)
         later, drawn = fitting.retrained(given, model, X_train, problem, shown=shown)
         chosen = fitting.with_models(wanted_method, given, later, problem, promise)
+        is_callers = chosen is wanted_method
         if promise is not None:
             promise = promise.carried_over(chosen, problem)
             chosen = fitting.with_promise(chosen, promise)
@@ -207,7 +208,7 @@ class Explainer:
         fitting.warm_up(problem, chosen, judges)
         self._fitted = Fitted(problem, chosen, judges, drawn, notes, digests, promise)
         # Whether judges may have helped to search: only the caller knows where they are from.
-        self._given = given if models is not None or chosen is wanted_method else None
+        self._given = given if models is not None or is_callers else None
         self._refuse_seen()
 
     @property

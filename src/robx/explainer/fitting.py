@@ -143,11 +143,18 @@ class Given:
             )
 
     @property
+    def own(self) -> Method | None:
+        """The caller's method, asked to please challengers as well; None where there is none."""
+        method = as_method(self.method)
+        if isinstance(method, Frugal) and len(self.challengers):
+            return replace(method, challengers=(*method.challengers, *self.challengers))
+        return method
+
+    @property
     def wanted(self) -> Method:
         """The method, with its parameters and without retrained models."""
-        method = as_method(self.method)
-        if method is not None:
-            return method
+        if self.own is not None:
+            return self.own
         return Frugal(**self.parameters, challengers=tuple(self.challengers))
 
     @property

@@ -35,7 +35,7 @@ class Calibration:
     score, rank : (k,) float64
         Ascending; the share of the accepted rows that fall short of each score.
     share : (k,) float64
-        Share of the rehearsed answers with this score that was kept.
+        Share of the rehearsed answers with this score that was kept, extended to all rows.
     low : (k,) float64
         For a share `CONFIDENCE` of these answers, at least so many of all models on new rows accept
         them.
@@ -75,7 +75,7 @@ class Calibration:
         high = np.minimum((n * (loss + spread) + 1) / (n + 1), 1.0)
         share, high = 1 - outcome.extended(loss), outcome.extended(high)
         low = np.maximum.accumulate(1 - _upper(high, likeness))
-        rank = np.interp(at, outcome.rungs, outcome.ranks.mean(axis=0))
+        rank = np.interp(at, outcome.rungs, outcome.rank)
         return cls(at, rank, share, np.minimum(low, share), likeness)
 
     def of_scores(self, score: Floats) -> tuple[Floats, Floats]:

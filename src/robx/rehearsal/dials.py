@@ -46,13 +46,13 @@ def rungs(threshold: float) -> Floats:
 
 
 def rank_of(method: Method, problem: Problem, value: float) -> float:
-    """Share of the accepted rows that fall short of a value; 0 where the dial is of another kind.
+    """Share of the accepted rows that fall short of a value; NaN where that is not known.
 
     Models on fewer rows may be coarser as well as less sure, so that a mean score does not mean the
     same to them. Its rank among the rows that they accept does.
     """
     known = _scores_of_rows(method, problem)
-    return 0.0 if known is None else float((known < value).mean())
+    return np.nan if known is None else float((known < value).mean())
 
 
 def value_at(method: Method, problem: Problem, rank: float) -> float:

@@ -39,7 +39,7 @@ class Played(NamedTuple):
     places : (r,) float64
         To how many places the answers lead, in effect.
     ranks : (r,) float64
-        Share of the accepted rows that fall short of each rung.
+        Share of the accepted rows that fall short of each rung; NaN where that is not known.
     n_rows : int
         Number of rows that the first model was trained on.
     """
@@ -162,6 +162,12 @@ class Outcome:
         return np.asarray(self.made.sum(axis=0) / self.n_people.sum())
 
     @property
+    def rank(self) -> Floats:
+        """Share of the accepted rows that fall short of each rung, 0 if nobody knows: (r,)."""
+        known = np.isfinite(self.ranks)
+        return np.asarray(self.ranks.sum(axis=0, where=known) / np.maximum(known.sum(axis=0), 1))
+
+    @property
     def counts(self) -> Bools:
         """At which rungs enough people are answered, and led to different places: (r,) bool."""
         answered = self.answered
@@ -234,7 +240,7 @@ class Outcome:
         in_trials = in_trials[self.made[:, k] > 0]
         return Choice(
             value,
-            float(np.interp(value, self.rungs, self.ranks.mean(axis=0))),
+            float(np.interp(value, self.rungs, self.rank)),
             promised,
             float(self._of_made(self.kept)[k]),
             float(in_trials.min(initial=1.0)),
