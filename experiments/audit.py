@@ -54,21 +54,23 @@ METRICS = ("coverage", "base_validity", "validity", "end_to_end", "cost_l1", "n_
 KEY = ["data", "library", "seed"]
 ABOUT = (
     "Made by `python -m experiments.audit` with robx {version}: {bases} base models, {models} "
-    "changed models for each kind of change. *Coverage* is the share of applicants with an answer, "
-    "*robust* the share of these answers that changed models accept, and *end to end* the share "
-    "of all applicants whose answer they accept. Means, with the lowest and highest base model."
+    "changed models for each kind of change. Models draw rows and columns, so that another seed is "
+    "another model. Frugal was rehearsed to keep 95 % on new rows; the other methods have their "
+    "default settings. *Coverage* is the share of applicants with an answer, *robust* the share of "
+    "these answers that changed models accept, and *end to end* the share of all applicants whose "
+    "answer they accept. Means over changes, with the lowest and highest base model."
 )
 
 
 def with_a_promise(rehearsal: robx.Rehearsal) -> robx.Method:
-    """Frugal as `robx.explain` makes it: what 95 % take is rehearsed on the base model's rows."""
+    """Frugal with a promise of 95 %, rehearsed on the base model's rows."""
     made = robx.Explainer(
         rehearsal.problem.model,
         rehearsal.X,
         rehearsal.y,
         schema=rehearsal.problem.schema,
         estimator=rehearsal.estimator,
-        n_models=24,
+        n_models=48,  # of which 16 search, as by default
         seed=1000 + rehearsal.seed,  # changed models are drawn by others
     )
     return made.method
@@ -77,7 +79,7 @@ def with_a_promise(rehearsal: robx.Rehearsal) -> robx.Method:
 #: A method of yours is one more line: a `Method`, a function of (problem, applicants) that returns
 #: a table of points, or a function from a `Rehearsal` to one of these.
 METHODS: dict[str, Any] = {
-    "Frugal": with_a_promise,
+    "Frugal, keep=0.95": with_a_promise,
     "RobX": robx.RobX(),
     "Conservative": robx.Conservative(),
     "Nearest neighbour": robx.NearestNeighbour(),
@@ -87,9 +89,17 @@ METHODS: dict[str, Any] = {
 }
 
 
+def drawing(library: str) -> Any:
+    """Make a classifier that draws rows and columns, so that its seed matters."""
+    made = estimator(library)
+    names = made.get_params()
+    drawn = {"subsample": 0.8, "subsample_freq": 1, "colsample_bytree": 0.8}
+    return made.set_params(**{name: value for name, value in drawn.items() if name in names})
+
+
 def changes(library: str, n: int) -> dict[str, Scenario]:
     """Ten kinds of change of a model on n rows."""
-    others = [estimator(name) for name in LIBRARIES if name != library]
+    others = [drawing(name) for name in LIBRARIES if name != library]
     return {
         "seed": NewSeed(),
         "bootstrap": Bootstrap(),
@@ -109,7 +119,7 @@ def one(tables: dict[str, Any], data: str, library: str, seed: int) -> list[dict
     X, y, schema = tables[data]
     rows = pd.Series(range(len(X))).sample(min(len(X), N_ROWS), random_state=0)
     study = robx.Study(
-        estimator(library),
+        drawing(library),
         X.iloc[rows].reset_index(drop=True),
         y.iloc[rows].reset_index(drop=True),
         schema=schema,
@@ -133,8 +143,8 @@ def page(path: Path) -> None:
         low, high = 100 * shares.min(), 100 * shares.max()
         return f"{100 * shares.mean():.0f} % [{low:.0f}, {high:.0f}]"
 
-    by_method = lines.groupby("method", sort=False)
-    overall = by_method.agg(
+    by_base = lines.groupby([*KEY, "method"], sort=False)[list(METRICS)].mean().reset_index()
+    overall = by_base.groupby("method", sort=False).agg(
         coverage=("coverage", said),
         robust=("validity", said),
         end_to_end=("end_to_end", said),

@@ -107,7 +107,7 @@ class BetaRce(Method):
             points = points[problem.gate.accepts(points)]
             points = points[self.passes(problem, points)]
             if len(points):
-                far = np.nansum(np.abs(points - centre) * unit, axis=1)
+                far = problem.rules.cost(points, np.repeat(centre[None], len(points), 0), self.norm)
                 return np.asarray(points[int(far.argmin())])
         return None
 

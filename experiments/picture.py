@@ -2,22 +2,23 @@
 
     python -m experiments.picture
 
-It is drawn from the committed results of `python -m experiments.promises.real`, nothing else.
+It is drawn from the committed results of `python -m experiments.promises.real`, nothing else: other
+methods as they come, from curves.csv, and Frugal with a promise, from real.csv.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["chosen", "draw"]
+__all__ = ["Lines", "chosen", "draw"]
 
-RESULTS = Path(__file__).parent / "results" / "promises" / "real.csv"
+RESULTS = Path(__file__).parent / "results" / "promises"
 PICTURE = Path(__file__).parents[1] / "docs" / "_static" / "why.svg"
 DATA = {"german": "German Credit", "heloc": "HELOC", "adult": "Adult (income)"}
 #: Methods with their own default settings, and what the picture calls them.
@@ -41,12 +42,27 @@ STYLE: Any = {
 }
 
 
-def chosen(lines: pd.DataFrame, data: str) -> pd.DataFrame:
+class Lines(NamedTuple):
+    """Results: of methods as they come, and of promises."""
+
+    plain: pd.DataFrame
+    promised: pd.DataFrame
+
+    @classmethod
+    def committed(cls) -> Lines:
+        """Read what is committed, under new rows."""
+        curves, real = (pd.read_csv(RESULTS / f"{name}.csv") for name in ("curves", "real"))
+        plain = curves[curves["value"].isna() & (curves["change"] == "new rows")]
+        promised = real[(real["asked"] == PROMISE) & (real["change"] == "new rows")]
+        promised = promised[promised["method"] == OURS]
+        return cls(plain, promised.rename(columns={"n_changes": "changes"}))
+
+
+def chosen(lines: Lines, data: str) -> pd.DataFrame:
     """A line for each method on a data set: as it comes, and Frugal with a promise."""
-    some = lines[(lines["data"] == data) & (lines["change"] == "new rows")]
-    plain, promised = some[some["asked"].isna()], some[some["asked"] == PROMISE]
+    plain, promised = (table[table["data"] == data] for table in lines)
     parts = [(label, plain[plain["method"] == name]) for name, label in DEFAULTS.items()]
-    parts.append((f"Frugal, keep={PROMISE:g}", promised[promised["method"] == OURS]))
+    parts.append((f"Frugal, keep={PROMISE:g}", promised))
     return pd.DataFrame(
         {
             "label": label,
@@ -54,13 +70,13 @@ def chosen(lines: pd.DataFrame, data: str) -> pd.DataFrame:
             "low": part["came"].min(),
             "high": part["came"].max(),
             "cost": part["cost"].mean(),
-            "changes": part["n_changes"].mean(),
+            "changes": part["changes"].mean(),
         }
         for label, part in parts
     )
 
 
-def draw(lines: pd.DataFrame) -> Figure:
+def draw(lines: Lines) -> Figure:
     """Draw a panel for each data set."""
     figure = Figure(figsize=(12.5, 3.2), layout="constrained", facecolor="white")
     axes = figure.subplots(1, len(DATA), sharey=True)
@@ -72,10 +88,9 @@ def draw(lines: pd.DataFrame) -> Figure:
     axes[0].set_yticks(range(len(found)), list(found["label"]))
     axes[0].invert_yaxis()
     axes[0].get_yticklabels()[-1].set_fontweight("bold")
-    n = lines["split"].nunique()
     figure.supxlabel(
-        "Share of answers that models of new people accept: mean and range over splits "
-        f"({n} of each data set, XGBoost and LightGBM)",
+        "Share of answers that models of new people accept: mean, and range over splits of the "
+        "data, XGBoost and LightGBM",
         fontsize=9,
     )
     return figure
@@ -108,7 +123,7 @@ def main() -> None:
     """Draw it from the committed results."""
     with mpl.rc_context(STYLE):
         PICTURE.parent.mkdir(parents=True, exist_ok=True)
-        draw(pd.read_csv(RESULTS)).savefig(PICTURE, metadata={"Date": None, "Creator": None})
+        draw(Lines.committed()).savefig(PICTURE, metadata={"Date": None, "Creator": None})
     print(f"Wrote {PICTURE.name}")
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from benchmarks import peer_tables, privacy, yardstick
 
-from experiments.promises import parts, pockets, real
+from experiments.promises import parts, real
 
 __all__ = ["quoted"]
 
@@ -72,90 +71,6 @@ def privacy_short() -> str:
 
 # --- promises on real data ------------------------------------------------------------------------
 
-
-@cache
-def _beside_robx(method: str) -> pd.DataFrame:
-    lines = lines_of("real").dropna(subset=["asked"])
-    found = real.beside_robx(lines)
-    return found[(found["method"] == method) & (found["splits"] > 0)]
-
-
-@cache
-def _at_equal_validity() -> pd.DataFrame:
-    """Cost at equal validity: a line for each split, a column for each method."""
-    lines = lines_of("real").dropna(subset=["asked"])
-    key = ["asked", "change", "data", "library", "split"]
-    return lines.pivot_table(index=key, columns="method", values="cost_at_asked")
-
-
-def _by_cell(values: pd.Series) -> pd.Series:
-    return values.dropna().groupby(["asked", "change", "data", "library"]).mean()
-
-
-@figure
-def real_splits() -> str:
-    """Number of splits in each cell."""
-    lines = lines_of("real").dropna(subset=["asked"])
-    counts = lines.groupby(["change", "data", "library", "method"])["split"].nunique()
-    low, high = counts.min(), counts.max()
-    return f"{low}" if low == high else f"{low} to {high}"
-
-
-@figure
-def frugal_cost_of_robx() -> str:
-    """Cost at equal validity."""
-    return percent(*_beside_robx("Frugal")["cost"])
-
-
-@figure
-def frugal_changes_of_robx() -> str:
-    """Changes at equal validity."""
-    return percent(*_beside_robx("Frugal")["changes"])
-
-
-@figure
-def bare_cost_of_robx() -> str:
-    """Cost at equal validity, without realism."""
-    return percent(*_beside_robx("Frugal without realism")["cost"])
-
-
-@figure
-def bare_against_others() -> str:
-    """Cost without realism as a share of the cheapest other method's, split by split."""
-    cost = _at_equal_validity()
-    others = cost.drop(columns=["Frugal", "Frugal without realism"]).min(axis=1)
-    return percent(*_by_cell(cost["Frugal without realism"] / others))
-
-
-@figure
-def realism_costs() -> str:
-    """What realism adds at equal validity, split by split."""
-    cost = _at_equal_validity()
-    added = _by_cell(cost["Frugal"] / cost["Frugal without realism"]) - 1
-    return percent(*added)
-
-
-@figure
-def real_came() -> str:
-    """Promised and came of the default method: a line for each data set and library."""
-    lines = lines_of("real").dropna(subset=["asked"])
-    rows = []
-    cells: Any = ["asked", "change", "data", "library"]
-    ours = lines[lines["method"] == "Frugal"].groupby(cells, sort=False)
-    for (asked, change, data, library), some in ours:
-        figures = (
-            f"{DATA[data]}, {LIBRARIES[library]}, {change}",
-            f"{100 * asked:.0f} %",
-            span(some["promised"]),
-            span(some["came"]),
-            f"{some['cost'].mean():.2f}",
-            f"{some['n_changes'].mean():.1f}",
-        )
-        rows.append(f"| {' | '.join(figures)} |")
-    head = "| data, model, change | asked | promised: mean [range] | came | L1 | changes |"
-    return "\n".join(["", head, "| --- " * 6 + "|", *rows, ""])
-
-
 DATA = {"german": "German Credit", "heloc": "HELOC", "adult": "Adult"}
 LIBRARIES = {
     "xgboost": "XGBoost",
@@ -163,6 +78,119 @@ LIBRARIES = {
     "forest": "RandomForest",
     "histogram": "HistGradientBoosting",
 }
+#: Methods that know nothing of robustness.
+PLAIN = ("Feature Tweaking", "NICE", "Nearest neighbour", "Live region")
+OURS, BARE = "Frugal", "Frugal without realism"
+
+
+def _new_rows(name: str) -> pd.DataFrame:
+    lines = lines_of(name)
+    return lines[lines["change"] == "new rows"]
+
+
+def _promised() -> pd.DataFrame:
+    lines = _new_rows("real")
+    return lines[lines["asked"] == real.KEEPS[0]]
+
+
+@cache
+def _equal(share: float = real.KEEPS[0]) -> pd.DataFrame:
+    """Cost and changes at equal validity: a line for each split and method."""
+    return real.at_equal_validity(_new_rows("curves"), share)
+
+
+def _ratios(method: str, other: str, what: str, share: float = real.KEEPS[0]) -> pd.Series:
+    """A method's figure at equal validity as a multiple of another's: a value for each split."""
+    wide = _equal(share).pivot_table(index=real.CELL, columns="method", values=what)
+    return (wide[method] / wide[other]).dropna()
+
+
+def _by_cell(values: pd.Series) -> pd.Series:
+    return values.groupby(["data", "library"]).mean()
+
+
+@figure
+def real_splits() -> str:
+    """Number of splits in each cell."""
+    return _count(_new_rows("curves").groupby(["data", "library", "method"])["split"].nunique())
+
+
+@figure
+def promised_splits() -> str:
+    """Number of splits on which promises were made."""
+    ours = _promised()
+    return _count(ours[ours["method"] == OURS].groupby(["data", "library"])["split"].nunique())
+
+
+def _count(numbers: pd.Series) -> str:
+    low, high = numbers.min(), numbers.max()
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+@figure
+def frugal_cost_of_robx() -> str:
+    """Cost at equal validity, split by split: means of data sets and libraries."""
+    return percent(*_by_cell(_ratios(OURS, "RobX", "cost")))
+
+
+@figure
+def frugal_cost_of_robx_at_90() -> str:
+    """The same where 90 % are kept."""
+    return percent(*_by_cell(_ratios(OURS, "RobX", "cost", real.EASIER)))
+
+
+@figure
+def frugal_changes_of_robx() -> str:
+    """Changes at equal validity."""
+    return percent(*_by_cell(_ratios(OURS, "RobX", "changes")))
+
+
+@figure
+def compared_with_robx() -> str:
+    """Splits on which both methods keep as much, of all."""
+    wide = _equal().pivot_table(index=real.CELL, columns="method", values="cost", dropna=False)
+    return f"{len(_ratios(OURS, 'RobX', 'cost'))} of {len(wide)}"
+
+
+@figure
+def bare_cost_of_robx() -> str:
+    """Cost at equal validity, without realism."""
+    return percent(*_by_cell(_ratios(BARE, "RobX", "cost")))
+
+
+@figure
+def bare_against_others() -> str:
+    """Cost without realism as a share of the cheapest other method's, split by split."""
+    wide = _equal().pivot_table(index=real.CELL, columns="method", values="cost")
+    others = wide.drop(columns=[OURS, BARE, "BetaRCE"], errors="ignore").min(axis=1)
+    return percent(*_by_cell((wide[BARE] / others).dropna()))
+
+
+@figure
+def realism_costs() -> str:
+    """What realism adds at equal validity, split by split."""
+    return percent(*(_by_cell(_ratios(OURS, BARE, "cost")) - 1))
+
+
+@figure
+def real_came() -> str:
+    """Promised and came of the default method: a line for each data set and library."""
+    ours = _promised()
+    ours = ours[ours["method"] == OURS]
+    rows = []
+    for data, library in ours[["data", "library"]].drop_duplicates().itertuples(index=False):
+        some = ours[(ours["data"] == data) & (ours["library"] == library)]
+        figures = (
+            f"{DATA[data]}, {LIBRARIES[library]}",
+            span(some["promised"]),
+            span(some["came"]),
+            f"{some['cost'].mean():.2f}",
+            f"{some['n_changes'].mean():.1f}",
+            f"{some['fit_seconds'].median():.0f}",
+        )
+        rows.append(f"| {' | '.join(figures)} |")
+    head = "| data, model | promised: mean [range over splits] | came | L1 | changes | set-up, s |"
+    return "\n".join(["", head, "| --- " * 6 + "|", *rows, ""])
 
 
 def span(shares: pd.Series) -> str:
@@ -171,40 +199,36 @@ def span(shares: pd.Series) -> str:
     return f"{100 * shares.mean():.1f} % [{low:.0f}, {high:.0f}]"
 
 
-#: Methods that know nothing of robustness.
-PLAIN = ("Feature Tweaking", "NICE", "Nearest neighbour", "Live region")
-
-
 @figure
 def plain_broken() -> str:
-    """What new models reject of answers by plain methods at their defaults, by method and data."""
-    lines = lines_of("real")
-    plain = lines[lines["asked"].isna() & lines["method"].isin(PLAIN)]
+    """What new models reject of plain methods' answers, by method and data set."""
+    plain = real.as_they_come(_new_rows("curves"))
+    plain = plain[plain["method"].isin(PLAIN)]
     return percent(*(1 - plain.groupby(["method", "data"])["came"].mean()))
 
 
 @figure
 def readme_comparison() -> str:
-    """Every method under the same promise."""
-    lines = lines_of("real").dropna(subset=["asked"])
+    """Cost of every method at equal validity, as a multiple of Frugal's on the same splits."""
     rows = []
-    for method in lines["method"].unique():
-        some = lines[lines["method"] == method]
-        costs = [_mean_where_reached(some[some["data"] == data]["cost_at_asked"]) for data in DATA]
-        changes, seconds = some["changes_at_asked"].mean(), some["fit_seconds"].median()
-        figures = (span(some["came"]), *costs, f"{changes:.1f}", f"{seconds:.0f}")
-        name = f"**{method}**" if method == "Frugal" else method
-        rows.append(f"| {name} | {' | '.join(figures)} |")
-    costs_of = " | ".join(f"L1, {name}" for name in DATA.values())
-    head = f"| | kept: mean [range over splits] | {costs_of} | changes | set-up, s |"
-    return "\n".join(["", head, "| --- " * 7 + "|", *rows, ""])
+    for method in [name for name in real.METHODS if name in set(_equal()["method"])]:
+        mine = _equal()[_equal()["method"] == method]
+        times = _ratios(method, OURS, "cost")
+        cells = [_times_on(times, data) for data in DATA]
+        reached = f"{mine['cost'].notna().sum()} of {len(mine)}"
+        changes = _ratios(method, OURS, "changes")
+        said = f"{changes.mean():.2f}" if len(changes) else ""
+        name = f"**{method}**" if method == OURS else method
+        rows.append(f"| {name} | {' | '.join(cells)} | {said} | {reached} |")
+    head = f"| | {' | '.join(DATA.values())} | changes | splits where 95 % are kept |"
+    return "\n".join(["", head, "| --- " * 6 + "|", *rows, ""])
 
 
-def _mean_where_reached(costs: pd.Series) -> str:
-    reached = float(costs.notna().mean())
-    if reached == 0:
+def _times_on(times: pd.Series, data: str) -> str:
+    some = times[times.index.get_level_values("data") == data]
+    if not len(some):
         return "not reached"
-    return f"{costs.mean():.2f}" + ("" if reached == 1 else f" (reached on {100 * reached:.0f} %)")
+    return f"{some.mean():.2f} [{some.min():.2f}, {some.max():.2f}]"
 
 
 # --- promises on simulated data -------------------------------------------------------------------
@@ -212,8 +236,10 @@ def _mean_where_reached(costs: pd.Series) -> str:
 
 @figure
 def simulated_sets() -> str:
-    """Number of data sets."""
-    return f"{len(lines_of('simulated').drop_duplicates(['kind', 'n', 'library', 'seed']))}"
+    """Number of data sets, by size."""
+    sets = lines_of("simulated").drop_duplicates(["kind", "n", "library", "seed"])
+    said = [f"{count} of {n} rows" for n, count in sets.groupby("n").size().items()]
+    return f"{len(sets)} data sets ({', '.join(said)})"
 
 
 @figure
@@ -234,7 +260,10 @@ def simulated_came() -> str:
         f"| less promised than asked for | {len(less)} | {points.mean():+.1f} points beside what "
         f"was promised [{points.min():+.0f}, {points.max():+.0f}] | |"
     )
-    head = "| | promises | came: mean [range] | cost, times that of the cheapest that would do |"
+    head = (
+        "| | promises | came: mean [range] | cost, times that of the cheapest that would do: "
+        "median [10th, 90th percentile] |"
+    )
     return "\n".join(["", head, "| --- " * 4 + "|", *rows, ""])
 
 
@@ -260,7 +289,7 @@ def without_a_promise() -> str:
     lines = lines_of("simulated")
     means = lines[lines["asked"].isna()].groupby("n")[["came", "judges"]].mean()
     said = [
-        f"{100 * came:.0f} % at {n} rows, where {100 * judged:.0f} % had been estimated"
+        f"{100 * came:.0f} % at {n} rows ({100 * judged:.0f} % estimated)"
         for n, came, judged in zip(means.index, means["came"], means["judges"], strict=True)
     ]
     return "; ".join(said)
@@ -330,24 +359,6 @@ def labels_tell() -> str:
     )
     gain = 100 * (kept[2] - kept[0])
     return f"{gain.min():.0f} to {gain.max():.0f} points"
-
-
-@figure
-def forests_of_labels() -> str:
-    """Cost with forests of labels, as a multiple: median and percentiles over both validities."""
-    return _pockets("forests of labels")
-
-
-@figure
-def confirmed_rows() -> str:
-    """Cost from confirmed rows alone, as a multiple."""
-    return _pockets("confirmed rows")
-
-
-def _pockets(way: str) -> str:
-    times = pockets.times_of(lines_of("pockets"), way)
-    low, middle, high = times.quantile([0.1, 0.5, 0.9])
-    return f"{middle:.2f} times [{low:.2f}, {high:.2f}]"
 
 
 # --- the proven optimum ---------------------------------------------------------------------------

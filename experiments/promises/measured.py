@@ -8,15 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from lightgbm import LGBMClassifier
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from xgboost import XGBClassifier
 
 import robx
+from experiments.frontier.curves import cheapest
 from robx.explainer import fitting
 from robx.explainer.explainer import CONFIDENCE, judged
-from robx.rehearsal import Outcome, Promise, n_trials, rehearse
+from robx.rehearsal import Promise, n_trials, rehearse
 from robx.rehearsal.dials import rungs
 from robx.retrained import certified
 from robx.scenarios import Scenario
@@ -50,38 +52,38 @@ def measure(
 ) -> list[dict[str, Any]]:
     """Promise, answer people whom the model declines, and ask new models; a line for each promise.
 
-    The rehearsal with the most trials is played once; a smaller promise takes its first trials,
-    which are those that it would play by itself.
+    The last line is of the method as it comes, without a promise.
     """
-    began = time.perf_counter()
     model = clone(estimator(library)).fit(X, y)
     problem = robx.Problem(model, X, schema)
     declined = people[model.predict_proba(people)[:, 1] <= problem.threshold]
-    given = fitting.Given(
-        y_train=y,
-        estimator=None,
-        models=None,
-        method=method,
-        n_models=80,
-        seed=seed,
-        keep=max(keeps),
-        change=change,
-        challengers=(),
-        parameters={},
-    )
-    play = fitting.play_of(given, model, X, problem, max(keeps))
-    outcome: Outcome = rehearse(play, n_trials(max(keeps)))
-    promises = [_promise(outcome, keep, play.change, seed) for keep in keeps]
-    later, drawn = fitting.retrained(given, model, X, problem, shown=False)
-    base = fitting.with_models(method, given, later, problem, promises[0])
-    judges = list(fitting.certifying(later, problem))
-    fitted = time.perf_counter() - began
-    oracle = frontier(problem, base, declined, new_models)
     lines = []
-    for keep, rehearsed in zip(keeps, promises, strict=True):
+    for keep in keeps:
+        began = time.perf_counter()
+        given = fitting.Given(
+            y_train=y,
+            estimator=None,
+            models=None,
+            method=method,
+            n_models=80,
+            seed=seed,
+            keep=keep,
+            change=change,
+            challengers=(),
+            parameters={},
+        )
+        play = fitting.play_of(given, model, X, problem, keep)
+        outcome = rehearse(play, n_trials(keep))
+        rehearsed = Promise.of(outcome, keep, play.change.next_model, seed)
+        later, drawn = fitting.retrained(given, model, X, problem, shown=False)
+        base = fitting.with_models(method, given, later, problem, rehearsed)
+        judges = list(fitting.certifying(later, problem))
         promise = rehearsed.carried_over(base, problem)
-        answers = fitting.with_promise(base, promise).explain(problem, declined)
+        chosen = fitting.with_promise(base, promise)
+        fitted = time.perf_counter() - began
+        answers = chosen.explain(problem, declined)
         answers = judged(certified(problem, answers, judges, CONFIDENCE, drawn), promise)
+        curve = frontier(problem, chosen, declined, new_models)
         lines.append(
             {
                 "asked": keep,
@@ -92,19 +94,14 @@ def measure(
                 "extended": promise.extended,
                 "places": promise.places,
                 **_came(answers, new_models),
-                **_at_least_cost(oracle, promise.keep, keep),
+                "cheapest": least(curve, promise.keep)["cost"],
                 "fit_seconds": fitted,
             }
         )
     level = replace(base, level=0.7) if isinstance(base, robx.Frugal) else base
     before = certified(problem, level.explain(problem, declined), judges, CONFIDENCE, drawn)
-    lines.append({"asked": np.nan, **_came(before, new_models), "fit_seconds": fitted})
+    lines.append({"asked": np.nan, **_came(before, new_models)})
     return lines
-
-
-def _promise(outcome: Outcome, keep: float, change: Scenario, seed: int) -> Promise:
-    some = outcome.first(min(n_trials(keep), outcome.n_trials))
-    return Promise.of(some, keep, change.next_model, seed)
 
 
 def _came(answers: robx.Counterfactuals, new_models: Sequence[Any]) -> dict[str, Any]:
@@ -131,43 +128,46 @@ def _came(answers: robx.Counterfactuals, new_models: Sequence[Any]) -> dict[str,
     return found
 
 
+#: Scores near 1, beyond the settings that are rehearsed: single models may need them.
+BEYOND = (0.97, 0.98, 0.99, 0.998)
+#: A setting at which fewer are answered does not count.
+LEAST_ANSWERED = 0.8
+
+
 def frontier(
     problem: robx.Problem, method: Any, people: Any, new_models: Sequence[Any]
-) -> tuple[np.ndarray, ...]:
-    """What a validity costs at least, if the new models were known.
+) -> pd.DataFrame:
+    """Answer at every setting of a method: what new models keep of it, and what it costs.
 
-    Returns validity, rising, and what it takes at least: cost and number of changes.
+    The first line, without a value, is of the method as it is.
     """
-    found = []
-    for value in rungs(problem.threshold):
-        turned = robx.rehearsal.with_dial(method, float(value))
-        answers = turned.explain(problem, people)
-        if answers.ok.mean() < 0.8:
-            continue
-        points = answers.points[answers.ok]
-        came = np.mean([model.predict_proba(points)[:, 1] > 0.5 for model in new_models])
-        cost, changes = answers.cost[answers.ok].mean(), answers.n_changes[answers.ok].mean()
-        found.append((float(came), float(cost), float(changes)))
-    if not found:
-        return np.zeros(0), np.zeros(0), np.zeros(0)
-    came, cost, changes = np.array(sorted(found)).T
-    return came, np.maximum.accumulate(cost), np.maximum.accumulate(changes)
+    threshold, lines = problem.threshold, []
+    ladder = [*rungs(threshold), *(threshold + (1 - threshold) * np.array(BEYOND))]
+    turned = [robx.rehearsal.with_dial(method, float(value)) for value in ladder]
+    for value, one in zip([np.nan, *ladder], [method, *turned], strict=True):
+        answers = one.explain(problem, people)
+        points, ok = answers.points[answers.ok], answers.ok
+        line = {"value": float(value), "ok": float(ok.mean())}
+        if len(points):
+            came = [model.predict_proba(points)[:, 1] > threshold for model in new_models]
+            line |= {
+                "came": float(np.mean(came)),
+                "cost": float(answers.cost[ok].mean()),
+                "changes": float(answers.n_changes[ok].mean()),
+            }
+        lines.append(line)
+    return pd.DataFrame(lines, columns=["value", "ok", "came", "cost", "changes"])
 
 
-def _at_least_cost(
-    oracle: tuple[np.ndarray, ...], promised: float, asked: float
-) -> dict[str, float]:
-    """Give the least cost of what was promised, and least cost and changes of what was asked for.
+def least(curve: pd.DataFrame, share: float) -> dict[str, float]:
+    """Give cost and changes where a share is kept at the least cost; NaN where it is not kept.
 
-    NaN where no setting keeps so much.
+    On the line through the settings that answer enough people, in their order.
     """
-    came, cost, changes = oracle
-
-    def at(share: float, what: np.ndarray) -> float:
-        return float(np.interp(share, came, what)) if len(came) and share <= came[-1] else np.nan
-
-    return {
-        "cheapest": at(promised, cost),
-        "cost_at_asked": at(asked, cost),
-        "changes_at_asked": at(asked, changes),
-    }
+    some = curve.dropna(subset=["value", "came"])
+    some = some[some["ok"] >= LEAST_ANSWERED]
+    if not len(some):
+        return {"cost": np.nan, "changes": np.nan}
+    columns = {name: some[[name]].to_numpy(dtype=float) for name in ("came", "cost", "changes")}
+    place = cheapest(columns["came"], columns["cost"], share)
+    return {name: float(place.read(columns[name])[0]) for name in ("cost", "changes")}

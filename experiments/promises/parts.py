@@ -125,9 +125,9 @@ def parts_page(path: Path) -> None:
         "safe to carry over stays below it:",
         markdown(pd.DataFrame(moved.values(), index=list(moved)).reset_index(names="unit")),
         "## What is kept if it is carried over",
-        "The setting that keeps 85, 90 or 95 % on a table is used on one of twice its size: by its "
-        "score, by its rank, and by the one of both that asks for more. Points by which more is "
-        "kept there than was wanted, over kinds of tables and sizes.",
+        "What is kept on a table of twice the size, if its answers have the same mean score as "
+        "those that kept 85, 90 or 95 % on the table, the same rank, or what asks for more of "
+        "both. Points by which that is more than was wanted, over kinds of tables and sizes.",
         markdown(
             carried_of(lines)
             .groupby(["library", "by"], sort=False)["points"]

@@ -47,5 +47,6 @@ def test_an_audit_has_a_line_for_each_method_and_change_and_a_page(tmp_path: Pat
 def test_changes_are_of_ten_kinds_and_settings_exist(library: str) -> None:
     found = audit.changes(library, 700)
     assert len(found) == 10
-    known = audit.estimator(library).get_params()
+    known = audit.drawing(library).get_params()
+    assert known.get("subsample", 0.8) == 0.8
     assert set(audit.SETTINGS[library]) <= set(known)

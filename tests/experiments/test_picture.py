@@ -3,20 +3,18 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pandas as pd
-from experiments.picture import DATA, DEFAULTS, OURS, PICTURE, PROMISE, RESULTS, chosen, draw
+from experiments.picture import DATA, DEFAULTS, PICTURE, Lines, chosen, draw
 
-LINES = pd.read_csv(RESULTS)
+LINES = Lines.committed()
 
 
 def test_methods_are_shown_as_they_come_and_the_default_with_its_promise() -> None:
     for data in DATA:
         found = chosen(LINES, data)
         assert len(found) == len(DEFAULTS) + 1
-        mine = LINES[(LINES["data"] == data) & (LINES["change"] == "new rows")]
-        promised = mine[(mine["method"] == OURS) & (mine["asked"] == PROMISE)]
+        promised = LINES.promised[LINES.promised["data"] == data]
         assert found["came"].iloc[-1] == promised["came"].mean()
-        plain = mine[(mine["method"] == "RobX") & mine["asked"].isna()]
+        plain = LINES.plain[(LINES.plain["data"] == data) & (LINES.plain["method"] == "RobX")]
         assert found["cost"].iloc[-2] == plain["cost"].mean()
         assert (found["low"] <= found["came"]).all()
         assert (found["came"] <= found["high"]).all()

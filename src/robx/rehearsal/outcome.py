@@ -15,7 +15,7 @@ from robx.arrays import Bools, Floats
 LEAST_ANSWERED = 0.8
 #: At one setting, the normal quantile of the share that is kept grows as a power of the number of
 #: rows. It would be the square root if scores varied as means of n rows do; models on more rows are
-#: rougher too, and tables of many sizes showed about a tenth (`experiments.promises.parts`). It is
+#: rougher too, and tables of many sizes showed 0.03 to 0.3 (`experiments.promises.parts`). It is
 #: counted on for tables up to so many times larger than the part that was rehearsed on.
 GROWTH, MOST_TIMES = 0.1, 4.0
 #: Nor do those at which answers lead, in effect, to fewer places than this part of their number:
