@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from experiments.promises.real import load
 
 import robx
 from experiments import audit
@@ -27,7 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_an_audit_has_a_line_for_each_method_and_change_and_a_page(tmp_path: Path) -> None:
-    tables: Any = {"german": audit.load("german", None)}
+    tables: Any = {"german": load("german", None)}
     lines = pd.DataFrame(audit.one(tables, "german", "xgboost", 0))
     assert len(lines) == 2 * 10
     assert set(lines["scenario"]) == set(audit.changes("xgboost", 210))

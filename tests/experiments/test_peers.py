@@ -149,7 +149,7 @@ def test_betarce_gives_points_whose_bound_reaches_tau() -> None:
     points = answer.points[answer.ok]
     accepting = sum(model.predict_proba(points)[:, 1] > 0.5 for model in changed())
     low = beta.ppf(0.1, 1 + accepting, 1 + 16 - accepting)
-    assert (low >= 0.8).all()
+    assert np.all(low >= 0.8)
     first = int(np.flatnonzero(answer.ok)[0])
     alone = asked.explain(problem(), people.iloc[first : first + 1])
     np.testing.assert_array_equal(alone.points.iloc[0], answer.points.iloc[first])
