@@ -137,7 +137,7 @@ class Explainer:
       0: 0.2 → 0.53
       7 of 8 retrained models accept it; of models trained on random thirds of the training rows, at
       least 52.9% will (95% confidence). Of models trained on as many new rows of the same source,
-      about 100% will; of 20 answers like this one, 19 are accepted by at least 87.3%.
+      about 100% will; of 20 answers like this one, 19 are accepted by at least 84.1%.
     """
 
     #: What errors call it.
