@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from robx.rehearsal.calibration import Calibration
 from robx.rehearsal.dials import rungs
@@ -95,15 +93,6 @@ def test_parts_of_the_rows_are_harder_than_all_of_them() -> None:
     assert outcome(RISING, 2, times=100.0).extended(loss) == pytest.approx(
         outcome(RISING, 2, times=4.0).extended(loss)
     )
-
-
-@given(seed=st.integers(0, 1000), keep=st.floats(0.5, 0.99), n=st.integers(1, 30))
-def test_the_first_trials_are_as_if_no_others_had_been_played(
-    seed: int, keep: float, n: int
-) -> None:
-    trials = [played(RISING, seed + k) for k in range(30)]
-    some = Outcome.of("tau", LADDER, 1.0, trials[:n])
-    assert Outcome.of("tau", LADDER, 1.0, trials).first(n).choose(keep) == some.choose(keep)
 
 
 # --- calibration ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -137,18 +137,6 @@ class Outcome:
             np.concatenate([p.score[p.made] for p in played]),
             np.concatenate([p.kept[p.made] for p in played]),
             np.concatenate([p.fates[:, p.made] for p in played], axis=1),
-        )
-
-    def first(self, n: int) -> Outcome:
-        """Give what came of the first n trials: as if no others had been played."""
-        known = self.trial < n
-        by_trial = ("n_people", "made", "kept", "cost", "places", "ranks")
-        by_answer = ("trial", "score", "was_kept")
-        return replace(
-            self,
-            **{name: getattr(self, name)[:n] for name in by_trial},
-            **{name: getattr(self, name)[known] for name in by_answer},
-            fates=self.fates[:, known],
         )
 
     @property
