@@ -15,7 +15,7 @@ from xgboost import XGBClassifier
 
 import robx
 from contracts import assert_same_answers
-from robx.retrained import retrainings
+from robx.retrained import retrainings, training
 
 X, Y, _ = robx.datasets.load_german()
 MODEL = XGBClassifier(n_estimators=30, max_depth=3, n_jobs=1).fit(X[:600], Y[:600])
@@ -115,6 +115,18 @@ def test_a_third_of_the_retrained_models_searches_and_the_others_certify(
         scores = np.array([model.predict_proba(ours.frame)[:, 1] for model in models[3:]])
         counts = np.where(ours.answered, (scores > 0.5).sum(axis=0), 0)
         np.testing.assert_array_equal(certificate.accepting, counts)
+
+
+def test_of_a_large_table_a_bounded_number_of_rows_is_trained_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(training, "MOST_ROWS", 150)
+    answers = robx.explain(SMALL, X[:600], PEOPLE, y_train=Y[:600], **QUICK)
+    assert answers.certificate is not None
+    assert answers.certificate.drawn == "trained on 150 random training rows each"
+    tree = DecisionTreeClassifier()
+    (model,) = retrainings(tree, X[:600], Y[:600], 1)
+    assert model.tree_.n_node_samples[0] == 150
 
 
 def test_the_same_again_for_the_same_seed_only(trained: robx.Counterfactuals) -> None:

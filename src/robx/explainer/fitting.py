@@ -36,6 +36,7 @@ from robx.rehearsal import (
 from robx.retrained import (
     ModelScores,
     check_readers,
+    drawn_from,
     import_models,
     importer_for,
     retrainings,
@@ -243,7 +244,7 @@ def retrained(
         vary,
     )
     counted = _counted_in_a_bar(later, given.n_models, shown)
-    drawn = "trained on random thirds of the training rows"
+    drawn = drawn_from(count_rows(X_train))
     return counted, drawn + (f" with another {' or '.join(vary)}" if vary else "")
 
 

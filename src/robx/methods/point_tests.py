@@ -217,7 +217,21 @@ class RobustnessTest:
         return self.panel is None and self.outliers is None and self.challengers is None
 
     def of_support(self) -> Bools:
-        """Tell which accepted rows pass, as they are: (n,) bool."""
+        """Tell which accepted rows pass, as they are: (n,) bool.
+
+        Tests that differ in their outlier score alone share the rest.
+        """
+        memo, rows = self.problem.memo, self.problem.support.rows
+        robust = replace(self, outliers=None, max_outlier_score=np.inf)
+        passed: Bools = memo.get(("robust rows", robust.key), robust._robust_rows).copy()
+        if self.outliers is not None and self.max_outlier_score < np.inf:
+            measure, some = self.outliers, rows[passed]
+            scores = memo.get(("outlier scores", robust.key, measure), lambda: measure(some))
+            passed[passed] = scores <= self.max_outlier_score
+        return passed
+
+    def _robust_rows(self) -> Bools:
+        """Tell which accepted rows pass all but the outlier score: (n,) bool."""
         rows = self.problem.support.rows
         if len(rows) > MOST_ROWS:
             return self(rows)
@@ -226,10 +240,7 @@ class RobustnessTest:
         if self.panel is not None:
             passed &= mean_scores_of_support(self.panel) >= self.min_retrained_score
             passed &= rejecting_of_support(self.panel) <= self.most_rejecting
-        passed = replace(self, panel=None)._keeps_models(rows, passed)
-        if self.outliers is not None and self.max_outlier_score < np.inf:
-            passed[passed] = self.outliers(rows[passed]) <= self.max_outlier_score
-        return passed
+        return replace(self, panel=None)._keeps_models(rows, passed)
 
     def lacks(self, points: Floats) -> Floats:
         """Tell how far accepted points are from passing each part: (n, N_PARTS), 0 where they pass.

@@ -17,7 +17,7 @@ from robx.retrained.scoring import (
     importer_for,
     scores,
 )
-from robx.retrained.training import retrainings
+from robx.retrained.training import drawn_from, retrainings
 
 __all__ = [
     "ModelScores",
@@ -26,6 +26,7 @@ __all__ = [
     "certified",
     "certify",
     "check_readers",
+    "drawn_from",
     "import_models",
     "import_retrained",
     "importer_for",
