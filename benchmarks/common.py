@@ -1,14 +1,18 @@
-"""What the benchmarks share: data, a model, a clock, one core, a watch on memory."""
+"""What the benchmarks share: data, a model, a clock, one core, a watch on memory, a page."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import platform
+import sys
 import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,11 +34,13 @@ __all__ = [
     "heloc_shaped",
     "one_core",
     "peak_mb",
+    "printed_to",
     "seconds",
 ]
 
 Floats = NDArray[np.float64]
 
+RESULTS = Path(__file__).parent / "results"
 HELOC = Path(__file__).resolve().parents[2] / "shared" / "data" / "heloc_dataset_v1.csv"
 
 
@@ -165,3 +171,23 @@ def peak_mb(call: Callable[[], Any]) -> float:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak / 2**20
+
+
+class Shown(io.StringIO):
+    """Text that is printed as well."""
+
+    def write(self, piece: str) -> int:
+        """Print and keep it."""
+        print(piece, end="", file=sys.__stdout__, flush=True)
+        return super().write(piece)
+
+
+@contextlib.contextmanager
+def printed_to(name: str, command: str, libraries: tuple[str, ...]) -> Iterator[None]:
+    """Write what a benchmark prints into a page of the results as well."""
+    with contextlib.redirect_stdout(Shown()) as text:
+        yield
+    versions = ", ".join(f"{one} {version(one)}" for one in libraries)
+    about = f"`{command}`, two shared cores, Python {platform.python_version()}; {versions}:"
+    page = f"{about}\n\n```\n{text.getvalue().strip()}\n```\n"
+    (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")

@@ -7,23 +7,20 @@ Four tables:
 - time and memory against the number of rows of the support;
 - worth and time side by side with DiCE.
 
-What counts are ratios within a run. Prints the tables and writes ``bench-methods.json``.
+What counts are ratios within a run. The tables go to benchmarks/results/methods.md.
 
     make bench-methods
 """
 
 from __future__ import annotations
 
-import json
-import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.common import Floats, Heloc, boosted, one_core, seconds
+from benchmarks.common import Floats, Heloc, boosted, one_core, printed_to, seconds
 from benchmarks.dice import print_worth, side_by_side
 from benchmarks.sizes import grow, print_sizes
 from numpy.typing import NDArray
@@ -284,18 +281,8 @@ def main() -> None:
     print_sizes(sizes)
     worth = side_by_side()
     print_worth(worth)
-    figures = {
-        "data": data.name,
-        "shape": data.X.shape,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "robx": [asdict(line) for line in speed],
-        "set_up": [asdict(line) for line in ready],
-        "sizes": [asdict(line) for line in sizes],
-        "german": [asdict(line) for line in worth],
-    }
-    Path("bench-methods.json").write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    with printed_to("methods", "make bench-methods", ("xgboost-cpu", "dice-ml")):
+        main()

@@ -2,28 +2,25 @@
 
 Every figure is a ratio taken side by side on one thread: the library's own batched predict over
 1000 Gaussian neighbours of each row (making the neighbours is not counted against it), and robx
-from table to answer. Prints a table and writes ``bench.json``.
+from table to answer. The table goes to benchmarks/results/stability.md.
 
     make bench
 """
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
-from benchmarks.common import Floats, heloc_shaped, seconds
+from benchmarks.common import Floats, heloc_shaped, printed_to, seconds
 from sklearn.ensemble import RandomForestClassifier
 
 import robx
@@ -231,18 +228,8 @@ def main() -> None:
     print(
         f"first call: {compile_seconds:.1f} s to compile; {cached_seconds:.1f} s in later processes"
     )
-    figures = {
-        "data": data,
-        "shape": X.shape,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "models": [asdict(line) for line in lines],
-        "memory_mb": memory,
-        "first_call_s": compile_seconds,
-        "cached_call_s": cached_seconds,
-    }
-    Path("bench.json").write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    with printed_to("stability", "make bench", ("xgboost-cpu", "lightgbm", "scikit-learn")):
+        main()
